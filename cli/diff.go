@@ -24,8 +24,7 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
@@ -332,7 +331,7 @@ func acceptancesIn(file, shown string) ([]comparison.Acceptance, error) {
 // readThere reads a configuration, which is empty without files.
 func (o opposite) readThere(cmd *cobra.Command, in source.Input) (side, error) {
 	if !in.FromFiles() {
-		return side{options: in.Options(objects.Objects{}), input: in}, nil
+		return side{options: in.Options(ingress.Objects{}), input: in}, nil
 	}
 	return o.read(cmd, in)
 }
@@ -356,8 +355,8 @@ func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 
 // A side is a configuration: objects, or a saved state.
 type side struct {
-	objects  objects.Objects
-	options  classes.Options
+	objects  ingress.Objects
+	options  ingress.ClassOptions
 	input    source.Input
 	problems manifests.Problems
 	state    *saved.State // nil for objects
@@ -516,7 +515,7 @@ func (s side) compileAssuming(
 		return tables, nil, told, err
 	}
 	known := len(s.objects.Secrets)
-	if err := placeholder.AddToBoth(&s.objects, &objects.Objects{}, missing); err != nil {
+	if err := placeholder.AddToBoth(&s.objects, &ingress.Objects{}, missing); err != nil {
 		return nil, nil, nil, err
 	}
 	tables, told, err = s.tables(cmd, with)
@@ -554,7 +553,7 @@ func (s side) named() []string {
 		}
 	}
 	for _, b := range s.objects.Backends {
-		add(b.Namespace, objects.SecretOf(b))
+		add(b.Namespace, ingress.SecretOf(b))
 	}
 	slices.Sort(out)
 	there := namesOf(s.objects.Secrets)

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file holds exit codes, the errors that stand for them, and what decides which of them a
@@ -90,7 +90,7 @@ func notServed(in *source.Input, served int, diagnostics []diag.Diagnostic, wher
 	if names := program.WithoutClass(diagnostics); len(names) > 0 && !in.NamesClasses() {
 		out = append(out, fmt.Sprintf("%s names no class, and the default class of the cluster is not "+
 			"among the files: --watch-ingress-without-class=%[2]s serves such Ingresses, and "+
-			"--class-name=%[2]s leaves them alone", someOf(names), classes.DefaultClass))
+			"--class-name=%[2]s leaves them alone", someOf(names), ingress.DefaultClass))
 	}
 	if served == 0 {
 		out = append(out, "no Ingress is served"+where)

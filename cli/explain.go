@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -128,7 +128,7 @@ func newExplain(with selection.Clouds) *cobra.Command {
 
 // A compilation holds the facts for the answers of explain.
 type compilation struct {
-	objects     objects.Objects
+	objects     ingress.Objects
 	live        bool // the objects are those of a cluster
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
@@ -152,7 +152,7 @@ func compileFor(
 	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, all, options, nil)
 	missing := program.MissingSecrets(diagnostics)
 	if err == nil && in.FromFiles() && len(missing) > 0 {
-		if err := placeholder.AddToBoth(&all, &objects.Objects{}, missing); err != nil {
+		if err := placeholder.AddToBoth(&all, &ingress.Objects{}, missing); err != nil {
 			return compilation{}, err
 		}
 		assumed := program.AssumedSecrets(diagnostics)

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -235,7 +235,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshots, _ := placement.Split(objects, (&source.Input{}).Options(objects))
+	snapshots, _ := ingress.Place(objects, (&source.Input{}).Options(objects))
 	s := snapshots[0]
 	planned := func(seen *lb.Observed) program.Program {
 		p, err := program.Compile(t.Context(), cloud, s, seen)

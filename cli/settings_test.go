@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/cli/configuration"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/operator"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // TestSettingsCanBeMadeAnywhere sets every row of the table in each place.
@@ -174,20 +174,20 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 		args      []string
 		variables map[string]string
 		file      string
-		want      classes.Options // with an error if all of it is empty
+		want      ingress.ClassOptions // with an error if all of it is empty
 	}{
 		{},
 		{args: []string{"--watch-ingress-without-class=false"}},
-		{args: []string{"--watch-ingress-without-class=public"}, want: classes.Options{WithoutClass: "public"}},
-		{args: []string{"--watch-ingress-without-class", "--manage-ingress-class"}, want: classes.Options{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
-		{args: []string{"--watch-ingress-without-class=true", "--manage-ingress-class=mine"}, want: classes.Options{WithoutClass: "mine", ManagedClass: "mine"}},
-		{args: []string{"--watch-ingress-without-class=public", "--manage-ingress-class=mine"}, want: classes.Options{WithoutClass: "public", ManagedClass: "mine"}},
-		{file: "watch-ingress-without-class: true\nmanage-ingress-class: mine", want: classes.Options{WithoutClass: "mine", ManagedClass: "mine"}},
-		{file: "watch-ingress-without-class: public\ningress-class-literal: edge", want: classes.Options{WithoutClass: "public", Literal: "edge"}},
-		{file: "watch-ingress-without-class: true", variables: map[string]string{"FAIRLEAD_WATCH_INGRESS_WITHOUT_CLASS": "public"}, want: classes.Options{WithoutClass: "public"}},
+		{args: []string{"--watch-ingress-without-class=public"}, want: ingress.ClassOptions{WithoutClass: "public"}},
+		{args: []string{"--watch-ingress-without-class", "--manage-ingress-class"}, want: ingress.ClassOptions{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
+		{args: []string{"--watch-ingress-without-class=true", "--manage-ingress-class=mine"}, want: ingress.ClassOptions{WithoutClass: "mine", ManagedClass: "mine"}},
+		{args: []string{"--watch-ingress-without-class=public", "--manage-ingress-class=mine"}, want: ingress.ClassOptions{WithoutClass: "public", ManagedClass: "mine"}},
+		{file: "watch-ingress-without-class: true\nmanage-ingress-class: mine", want: ingress.ClassOptions{WithoutClass: "mine", ManagedClass: "mine"}},
+		{file: "watch-ingress-without-class: public\ningress-class-literal: edge", want: ingress.ClassOptions{WithoutClass: "public", Literal: "edge"}},
+		{file: "watch-ingress-without-class: true", variables: map[string]string{"FAIRLEAD_WATCH_INGRESS_WITHOUT_CLASS": "public"}, want: ingress.ClassOptions{WithoutClass: "public"}},
 		{file: "watch-ingress-without-class: public", variables: map[string]string{"FAIRLEAD_WATCH_INGRESS_WITHOUT_CLASS": "false"}},
 		{file: "ingress-class-literal: edge", args: []string{"--ingress-class-literal="}},
-		{file: "watch-ingress-without-class: public", variables: map[string]string{"FAIRLEAD_MANAGE_INGRESS_CLASS": "true"}, args: []string{"--watch-ingress-without-class"}, want: classes.Options{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
+		{file: "watch-ingress-without-class: public", variables: map[string]string{"FAIRLEAD_MANAGE_INGRESS_CLASS": "true"}, args: []string{"--watch-ingress-without-class"}, want: ingress.ClassOptions{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
 	} {
 		t.Run(strings.Join(append(c.args, c.file), " "), func(t *testing.T) {
 			var o operator.Settings

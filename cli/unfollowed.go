@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/foreign"
-	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -96,7 +96,7 @@ func tableOf(ing *networkingv1.Ingress, all []*precedence.Table) *precedence.Tab
 }
 
 // refusing returns objects with classes that refuse what restricts an Ingress and is not followed.
-func refusing(o objects.Objects) objects.Objects {
+func refusing(o ingress.Objects) ingress.Objects {
 	o.LoadBalancerClasses = slices.Clone(o.LoadBalancerClasses)
 	for i, c := range o.LoadBalancerClasses {
 		c = c.DeepCopy()

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -23,7 +23,7 @@ func TestWhoseAnIngressIs(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
 	second, foreign := w.class+"-second", w.class+"-foreign"
-	w.create(w.ingressClass(second, classes.Controller), w.ingressClass(foreign, "example.com/other"))
+	w.create(w.ingressClass(second, ingress.ControllerName), w.ingressClass(foreign, "example.com/other"))
 
 	cases := map[string]struct {
 		field, annotation string // the annotation is added when the Ingress exists
@@ -138,7 +138,7 @@ func TestTheDefaultClassIsTheAPIServersToGive(t *testing.T) {
 		class.Annotations = map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}
 		return class
 	}
-	class := standard(w.ingressClass("standard", classes.Controller))
+	class := standard(w.ingressClass("standard", ingress.ControllerName))
 	w.create(class)
 	w.eventually(func() error { // admission reads a cache of its own
 		ing := unclassed("late")
@@ -195,7 +195,7 @@ func TestAClassComesWithItsParameters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.serve("web", "web-1")
-			class := w.ingressClass(w.class+"-with", classes.Controller)
+			class := w.ingressClass(w.class+"-with", ingress.ControllerName)
 			class.Spec.Parameters = &networkingv1.IngressClassParametersReference{
 				APIGroup: new(v1alpha1.Group), Kind: c.kind, Name: w.namespace, Scope: &c.scope,
 			}
@@ -276,7 +276,7 @@ func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
 	w.released("leaves")
 	w.answers("stays", "http://stays.example/", "web-1")
 
-	w.create(w.ingressClass(w.class, classes.Controller))
+	w.create(w.ingressClass(w.class, ingress.ControllerName))
 	w.answers("changes", "http://changes.example/", "api-1")
 	w.answers("comes", "http://comes.example/", "web-1")
 	w.answers("stays", "http://stays.example/", "web-1")

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -62,7 +62,7 @@ func (w *world) giveAway(controller string) {
 		w.Fatal(err)
 	}
 	class = w.ingressClass(w.class, controller)
-	if controller == classes.Controller {
+	if controller == ingress.ControllerName {
 		class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: w.class}
 	}
 	w.create(class)
@@ -86,7 +86,7 @@ func TestToAnotherControllerAndBack(t *testing.T) {
 			func(w *world) { w.change("shop", ofClass("")) }, func(w *world) { w.change("shop", ofClass(w.class)) }, "ClassUnset",
 		},
 		"the class is another controller's": {
-			func(w *world) { w.giveAway("example.com/other") }, func(w *world) { w.giveAway(classes.Controller) }, "ClassForeign",
+			func(w *world) { w.giveAway("example.com/other") }, func(w *world) { w.giveAway(ingress.ControllerName) }, "ClassForeign",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestTheShippedNameGetsAroundNoClass(t *testing.T) {
 	w.serve("web", "web-1")
 	w.serve("api", "api-1")
 	ing := w.ask("shop", "shop.example", "/", "web")
-	ing.Spec.IngressClassName, ing.Annotations[legacyClass], ing.Annotations["fairlead.dev/scheme"] = nil, classes.DefaultClass, v1alpha1.SchemeInternetFacing
+	ing.Spec.IngressClassName, ing.Annotations[legacyClass], ing.Annotations["fairlead.dev/scheme"] = nil, ingress.DefaultClass, v1alpha1.SchemeInternetFacing
 	w.create(ing)
 	w.told("shop", "ClassMissing")
 	w.calm()
@@ -300,7 +300,7 @@ func TestTheShippedNameGetsAroundNoClass(t *testing.T) {
 	}
 	w.stop()
 
-	w.run(func(s *settings) { s.operator.Classes.Literal = classes.DefaultClass })
+	w.run(func(s *settings) { s.operator.Classes.Literal = ingress.DefaultClass })
 	w.answers("shop", "http://shop.example/", "web-1")
 	w.calm()
 	w.stop()

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/keypair"
 	"fairlead.dev/fairlead/test/kube"
@@ -118,7 +118,7 @@ func newGroupedWorld(t *testing.T, groups int) *groupedWorld {
 	for g := range groups {
 		w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceName(g), Labels: map[string]string{"team": "one"}}},
 			&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: className(g)}},
-			&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: className(g)}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}},
+			&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: className(g)}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName}},
 			&v1alpha1.Backend{ObjectMeta: w.named(g, "sorry"), Spec: sorry()},
 			&corev1.Secret{ObjectMeta: w.named(g, "tls"), Type: corev1.SecretTypeTLS, Data: keypair.Data(keypair.For(t, host(g, 0)))})
 		for i := range groupSize + 1 {

@@ -34,7 +34,7 @@ import (
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -47,7 +47,7 @@ type Options struct {
 	// Logger is the logger of the operator itself; the manager's if it is empty.
 	Logger logr.Logger
 	// Classes decides which Ingresses are ours.
-	Classes classes.Options
+	Classes ingress.ClassOptions
 	// Namespace limits the operator to one namespace; empty for all. The manager's cache has to be
 	// limited to it.
 	Namespace string

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -45,7 +45,7 @@ func TestTheClassIsMadeAndThenItsOwners(t *testing.T) {
 	name := w.class + "-managed"
 	w.run(w.managing(name))
 	made := w.madeClass(name, nil)
-	if diff := cmp.Diff(networkingv1.IngressClassSpec{Controller: classes.Controller}, made.Spec); diff != "" || len(made.Annotations) > 0 {
+	if diff := cmp.Diff(networkingv1.IngressClassSpec{Controller: ingress.ControllerName}, made.Spec); diff != "" || len(made.Annotations) > 0 {
 		t.Errorf("it is made with annotations %v and the spec (-want +got):\n%s", made.Annotations, diff)
 	}
 

@@ -17,7 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	annotations "fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/providers/fake"
@@ -323,7 +323,7 @@ func (w *world) parameterize(name string, spec *v1alpha1.LoadBalancerClassSpec) 
 	if spec != nil {
 		w.create(&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *spec})
 	}
-	class := w.ingressClass(name, classes.Controller)
+	class := w.ingressClass(name, ingress.ControllerName)
 	err := w.Get(w.Context(), client.ObjectKeyFromObject(class), class)
 	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name}
 	if err != nil {

@@ -35,7 +35,7 @@ import (
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers/fake"
@@ -92,7 +92,7 @@ func emptyWorld(t *testing.T, cluster *kube.Cluster, edits ...func(*fake.Options
 	w := &world{T: t, Client: c, cluster: cluster, namespace: namespace, class: namespace, cloud: &meter{Cloud: cloud}}
 	w.create(&networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.class},
-		Spec:       networkingv1.IngressClassSpec{Controller: classes.Controller},
+		Spec:       networkingv1.IngressClassSpec{Controller: ingress.ControllerName},
 	})
 	return w
 }

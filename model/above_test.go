@@ -12,8 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -50,10 +49,10 @@ func numbered(n int, format string) []string {
 }
 
 // edge are Ingresses on a load balancer that namespaces share.
-func edge(miss string, ingresses ...*networkingv1.Ingress) objects.Objects {
+func edge(miss string, ingresses ...*networkingv1.Ingress) ingress.Objects {
 	parameters := networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: "ClusterLoadBalancerClass", Name: "params"}
-	o := objects.Objects{Ingresses: ingresses,
-		IngressClasses: []*networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: &parameters}}},
+	o := ingress.Objects{Ingresses: ingresses,
+		IngressClasses: []*networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName, Parameters: &parameters}}},
 		ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: "params"},
 			Spec: v1alpha1.LoadBalancerClassSpec{HostMiss: miss, Groups: []v1alpha1.SharedGroup{{Name: "edge"}}}}}}
 	for _, namespace := range []string{"alice", "bob"} {
@@ -103,7 +102,7 @@ func TestAWildcardAboveOthersTakesNothingFromThem(t *testing.T) {
 				}
 				o := edge(c.miss, ingresses...)
 				if c.served != nil {
-					o.Memories = served(objects.Objects{Ingresses: c.served}, aboveKey)
+					o.Memories = served(ingress.Objects{Ingresses: c.served}, aboveKey)
 					memory := o.Memories[aboveKey]
 					memory.Hosts = map[routing.Host]string{}
 					then := snapshotOf(t, edge(c.miss, c.served...))

@@ -10,18 +10,15 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
 )
 
 // many is n Ingresses of one group, each with its own Service and four Prefix paths. With one
 // host for all, each has a path of its own.
-func many(n int, oneHost bool) objects.Objects {
-	var o objects.Objects
+func many(n int, oneHost bool) ingress.Objects {
+	var o ingress.Objects
 	class := "fairlead"
 	prefix := networkingv1.PathTypePrefix
 	for i := range n {
@@ -43,7 +40,7 @@ func many(n int, oneHost bool) objects.Objects {
 		o.Services = append(o.Services, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
 			Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1", Ports: []corev1.ServicePort{{Port: 80}}}})
 	}
-	o.IngressClasses = []*networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}}}
+	o.IngressClasses = []*networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName}}}
 	return o
 }
 
@@ -53,9 +50,9 @@ func unlimited(c lb.Capabilities) lb.Capabilities {
 	return c
 }
 
-func snapshotOf(tb testing.TB, o objects.Objects) snapshots.Snapshot {
+func snapshotOf(tb testing.TB, o ingress.Objects) ingress.Snapshot {
 	tb.Helper()
-	snapshots, found := placement.Split(o, classes.Options{})
+	snapshots, found := ingress.Place(o, ingress.ClassOptions{})
 	if len(snapshots) != 1 || len(found) > 0 {
 		tb.Fatalf("%d load balancers, %v", len(snapshots), found)
 	}

@@ -6,9 +6,6 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/policies"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/lowering"
 	"fairlead.dev/fairlead/model/memory"
@@ -27,7 +24,7 @@ type Built struct {
 }
 
 // ClassOf returns the parts of the class of a load balancer that its provider needs.
-func ClassOf(s snapshots.Snapshot) lb.Class {
+func ClassOf(s ingress.Snapshot) lb.Class {
 	return lb.Class{
 		Name:                 s.Class.Name,
 		NoRegularExpressions: s.Class.RegularExpressions != nil && !*s.Class.RegularExpressions,
@@ -38,22 +35,22 @@ func ClassOf(s snapshots.Snapshot) lb.Class {
 }
 
 // Ask returns the questions to the cloud for compiling a snapshot.
-func Ask(s snapshots.Snapshot) lb.Questions {
+func Ask(s ingress.Snapshot) lb.Questions {
 	q := lb.Questions{
-		Provider: s.Key.Provider(), CertificateHosts: listeners.CertificateHosts(s),
-		NamedCertificates: listeners.NamedCertificates(s), WebACLs: policies.WebACLs(s),
-		Shield: policies.Shielded(s),
+		Provider: s.Key.Provider(), CertificateHosts: ingress.CertificateHosts(s),
+		NamedCertificates: ingress.NamedCertificates(s), WebACLs: ingress.WebACLs(s),
+		Shield: ingress.Shielded(s),
 	}
-	q.Settings, q.GroupSettings = snapshots.ProviderSettings(s)
+	q.Settings, q.GroupSettings = ingress.ProviderSettings(s)
 	if len(s.Members) > 0 { // otherwise it will be deleted, in any network
-		q.Network = snapshots.NetworkOf(s)
+		q.Network = ingress.NetworkOf(s)
 	}
 	return q
 }
 
 // Compile makes the best load balancer of a snapshot. It cannot fail. Members that exceed the
 // cloud's quotas are left out, the newest first.
-func Compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities) Built {
+func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := language.NewCache()
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
@@ -66,8 +63,8 @@ func Compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 }
 
 // protectionOf returns the web ACLs and Shield Advanced of the cloud.
-func protectionOf(f lb.Facts, c lb.Capabilities) policies.CloudProtection {
-	g := policies.CloudProtection{WebACLs: f.WebACLs, NoWebACLs: f.Unguarded, NoShield: f.Unshielded}
+func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
+	g := ingress.CloudProtection{WebACLs: f.WebACLs, NoWebACLs: f.Unguarded, NoShield: f.Unshielded}
 	if !c.WebACLs {
 		g.WebACLs, g.NoWebACLs = nil, c.Name+" has no web ACLs"
 	}
@@ -79,8 +76,8 @@ func protectionOf(f lb.Facts, c lb.Capabilities) policies.CloudProtection {
 
 // certificatesOf returns the certificates of the cloud, or earlier choices if the cloud could not
 // be asked.
-func certificatesOf(f lb.Facts, known memory.LoadBalancer) listeners.Certificates {
-	out := listeners.Certificates{
+func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates {
+	out := ingress.Certificates{
 		ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now,
 	}
 	if out.Unread != "" {
@@ -93,11 +90,11 @@ func certificatesOf(f lb.Facts, known memory.LoadBalancer) listeners.Certificate
 }
 
 // compile runs the compiler's stages: policies, translation, table, rules.
-func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
+func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
 	protection := protectionOf(f, c)
 	s, diagnostics := applyPolicies(s, policyChain(f, protection))
 	config, translated := ingress.Translate(s, certificatesOf(f, s.Memory))
-	shielded, protected := policies.Protect(s, protection)
+	shielded, protected := ingress.Protect(s, protection)
 	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	refused := refuseSettings(&config, f.SettingsRefused)
@@ -108,7 +105,7 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	for i := range balancer.Certificates {
 		balancer.Certificates[i].MostOfNamespace = s.Class.MostCertificates()
 	}
-	if policies.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
+	if ingress.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay unchanged
 	}
 	if s.Ends(config) {
@@ -127,7 +124,7 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 // checkAttributes adds the attributes of Ingresses to those of the class, and leaves out those that
 // the cloud does not have, with diagnostics.
 func checkAttributes(
-	config *routing.Config, s snapshots.Snapshot, c lb.Capabilities,
+	config *routing.Config, s ingress.Snapshot, c lb.Capabilities,
 ) (found []diag.Diagnostic) {
 	tell := func(problems []string, where string) {
 		for _, problem := range problems {
@@ -138,7 +135,7 @@ func checkAttributes(
 	had, problems := lowering.BalancerAttributes(c, config.Settings.Attributes)
 	tell(problems, "")
 	var ofMembers []diag.Diagnostic
-	config.Settings.Attributes, ofMembers = policies.WithMemberAttributes(s, had,
+	config.Settings.Attributes, ofMembers = ingress.WithMemberAttributes(s, had,
 		func(name, value string) string { return lowering.RefusesAttribute(c, name, value) })
 	found = append(found, ofMembers...)
 	for i := range config.Listeners {
@@ -151,7 +148,7 @@ func checkAttributes(
 
 // reportUnread returns the diagnostics about facts of the cloud that could not be looked up, or are
 // wrong.
-func reportUnread(s snapshots.Snapshot, f lb.Facts) []diag.Diagnostic {
+func reportUnread(s ingress.Snapshot, f lb.Facts) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, missing := range f.Unmet {
 		found = append(found, diag.Diagnostic{

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/planner"
@@ -35,7 +35,7 @@ func TestNothingToServeForTheMomentIsNotTheEnd(t *testing.T) {
 }
 
 // served is what an Ingress set is remembered by once it has been programmed.
-func served(o objects.Objects, key routing.Key) map[routing.Key]memory.LoadBalancer {
+func served(o ingress.Objects, key routing.Key) map[routing.Key]memory.LoadBalancer {
 	members := map[string]memory.Member{}
 	for _, ing := range o.Ingresses {
 		members[ing.Namespace+"/"+ing.Name] = memory.Member{Served: true,
@@ -55,7 +55,7 @@ func TestAtTheQuotaWhatIsServedStays(t *testing.T) {
 	})
 	t.Run("a new member gives way even if it is older than those that are served", func(t *testing.T) {
 		o := twelve
-		o.Memories = served(objects.Objects{Ingresses: twelve.Ingresses[2:]}, key)
+		o.Memories = served(ingress.Objects{Ingresses: twelve.Ingresses[2:]}, key)
 		expectRefused(t, o, caps, "app-00000", "app-00001")
 	})
 	t.Run("a change that does not fit is taken back, and the member stays as it was", func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestTooManyTargetsAreSaid(t *testing.T) {
 }
 
 // expectRefused compiles and compares who is told that there is no room.
-func expectRefused(t *testing.T, o objects.Objects, c lb.Capabilities, want ...string) Built {
+func expectRefused(t *testing.T, o ingress.Objects, c lb.Capabilities, want ...string) Built {
 	t.Helper()
 	built := Compile(snapshotOf(t, o), lb.Facts{}, c)
 	if over := brokenQuotas(built.LoadBalancer, c, lb.Counts{}); len(over) > 0 {

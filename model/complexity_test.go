@@ -9,15 +9,13 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // withGlobs is n Ingresses with a member more that has globs on the host of the first.
-func withGlobs(n int, globs ...string) objects.Objects {
+func withGlobs(n int, globs ...string) ingress.Objects {
 	o := many(n, false)
 	hostile := o.Ingresses[0].DeepCopy()
 	hostile.Name = "zz-hostile"
@@ -34,9 +32,9 @@ func withGlobs(n int, globs ...string) objects.Objects {
 }
 
 // splitAll compiles what is the only load balancer of some objects.
-func splitAll(t *testing.T, o objects.Objects, c lb.Capabilities) (Built, []diag.Diagnostic) {
+func splitAll(t *testing.T, o ingress.Objects, c lb.Capabilities) (Built, []diag.Diagnostic) {
 	t.Helper()
-	snapshots, found := placement.Split(o, classes.Options{})
+	snapshots, found := ingress.Place(o, ingress.ClassOptions{})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers, %v", len(snapshots), found)
 	}

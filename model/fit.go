@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing/language"
 )
@@ -60,7 +59,7 @@ func quotaName(quota string) string {
 // A concession is a change that is refused, or a member that is left out with its last accepted
 // version.
 type concession struct {
-	members.Member
+	ingress.Member
 	all bool
 }
 
@@ -68,7 +67,7 @@ type concession struct {
 // accepted versions need more than before, as can happen when an older member is deleted, it leaves
 // out the newest members; but not for a lowered limit, as the cloud keeps present resources. What
 // namespaces take beyond their share goes before all that is within one (share.go).
-func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
+func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	languages *language.Cache, find finder) Built {
 	changes := s.Changes()
 	kept := s.Refuse(changes).Members
@@ -80,7 +79,7 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		if len(made) == 0 {
 			return whole
 		}
-		var back, out []members.Member
+		var back, out []ingress.Member
 		for _, i := range made {
 			if possible[i].all {
 				out = append(out, possible[i].Member)
@@ -137,11 +136,11 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 // concessionsOf returns the possible concessions in order: changes, and then members without
 // changes, the newest first. If several namespaces have members, what is beyond their shares is
 // first.
-func concessionsOf(changes, kept []members.Member,
+func concessionsOf(changes, kept []ingress.Member,
 	beyondShares func([]concession) []bool) []concession {
 	var possible []concession
 	several := false
-	add := func(m members.Member, all bool) {
+	add := func(m ingress.Member, all bool) {
 		possible = append(possible, concession{m, all})
 		several = several || m.Owner.Namespace != possible[0].Owner.Namespace
 	}

@@ -10,7 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -41,7 +41,7 @@ func newQuota(room int, rules ...int) *quota {
 	q := &quota{room: room, rules: map[string]int{}}
 	for i, n := range rules {
 		ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%04d", i)}}
-		m := concession{Member: members.Member{Ingress: ing, Owner: routing.Owner{Namespace: "shop", Name: ing.Name}}}
+		m := concession{Member: ingress.Member{Ingress: ing, Owner: routing.Owner{Namespace: "shop", Name: ing.Name}}}
 		q.rules[m.Name], q.possible = n, append(q.possible, m)
 	}
 	return q

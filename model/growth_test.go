@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
 )
@@ -15,7 +15,7 @@ import (
 // costs are what it takes to compile objects into a load balancer, and to plan it from nothing.
 type costs struct{ allocations, bytes, steps float64 }
 
-func costsOf(t *testing.T, o objects.Objects, c lb.Capabilities) costs {
+func costsOf(t *testing.T, o ingress.Objects, c lb.Capabilities) costs {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -6,9 +6,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -42,7 +40,7 @@ type needs struct {
 
 // newNeeds returns the needs of members, from the load balancer with all of them. At first, all are
 // served.
-func newNeeds(s snapshots.Snapshot, kept []members.Member, whole Built, c lb.Capabilities,
+func newNeeds(s ingress.Snapshot, kept []ingress.Member, whole Built, c lb.Capabilities,
 	inUse lb.Counts, possible []concession) *needs {
 	byMember := needsOf(s, kept, whole)
 	if len(byMember) == 0 {
@@ -155,7 +153,7 @@ func with(ids map[lb.GroupID]bool, id lb.GroupID) map[lb.GroupID]bool {
 // That does not hold where members decide about each other in other ways: where a member has a
 // default backend, or a rule without a host, whose rule can be left out for another one's; where an
 // older version may come back that names the same host; and where members differ about whole ports.
-func needsOf(s snapshots.Snapshot, kept []members.Member, whole Built) map[string]need {
+func needsOf(s ingress.Snapshot, kept []ingress.Member, whole Built) map[string]need {
 	if !sameSettings(slices.Concat(s.Members, kept)) {
 		return nil
 	}
@@ -206,7 +204,7 @@ func hostsOf(ing *networkingv1.Ingress) map[string]bool {
 
 // sameSettings reports whether all members have the same settings of whole ports and load
 // balancers.
-func sameSettings(all []members.Member) bool {
+func sameSettings(all []ingress.Member) bool {
 	asks := func(v settings.Values) any {
 		return []any{v.Ports, v.InboundAsked(), v.WebACLAsked(), v.TLSPolicyAsked(), v.Shield}
 	}
@@ -264,7 +262,7 @@ func countOwnRules(needs map[string]need, l lb.LoadBalancer) {
 					break
 				}
 				if i == len(r.Origin)-1 {
-					rules[objects.Name{Namespace: source.Namespace, Name: source.Name}.String()]++
+					rules[ingress.Name{Namespace: source.Namespace, Name: source.Name}.String()]++
 				}
 			}
 		}

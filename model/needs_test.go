@@ -11,11 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing/language"
 )
@@ -45,7 +41,7 @@ var (
 // crowd returns a random group: members that share hosts or do not, of which some are served
 // already, some have changed since, some have default backends, wildcards or rules for any host,
 // and some differ about the whole load balancer.
-func crowd(rng *rand.Rand) objects.Objects {
+func crowd(rng *rand.Rand) ingress.Objects {
 	const key = "fairlead/shop/@all/internal"
 	o := many(3+rng.IntN(8), false)
 	own, odd := rng.IntN(4), rng.IntN(4)
@@ -60,7 +56,7 @@ func crowd(rng *rand.Rand) objects.Objects {
 	for _, ing := range o.Ingresses {
 		write(ing)
 	}
-	known := served(objects.Objects{Ingresses: o.Ingresses[:rng.IntN(len(o.Ingresses)+1)]}, key)
+	known := served(ingress.Objects{Ingresses: o.Ingresses[:rng.IntN(len(o.Ingresses)+1)]}, key)
 	for _, ing := range o.Ingresses {
 		if rng.IntN(3*len(o.Ingresses)) == 0 {
 			write(ing)
@@ -117,9 +113,9 @@ func rewrite(rng *rand.Rand, ing *networkingv1.Ingress, host func(name string) s
 }
 
 // crowdSnapshot is the snapshot of a random group, whatever is said of its members.
-func crowdSnapshot(t *testing.T, rng *rand.Rand) snapshots.Snapshot {
+func crowdSnapshot(t *testing.T, rng *rand.Rand) ingress.Snapshot {
 	t.Helper()
-	all, found := placement.Split(crowd(rng), classes.Options{})
+	all, found := ingress.Place(crowd(rng), ingress.ClassOptions{})
 	if len(all) != 1 {
 		t.Fatalf("%d load balancers: %v", len(all), found)
 	}
@@ -192,7 +188,7 @@ func TestNeedsAreNeverMoreThanThereIs(t *testing.T) {
 		if known == nil {
 			continue
 		}
-		var out []members.Member
+		var out []ingress.Member
 		var back []int
 		for at, m := range s.Members {
 			switch rng.IntN(3) {
@@ -209,7 +205,7 @@ func TestNeedsAreNeverMoreThanThereIs(t *testing.T) {
 		known.note(some.LoadBalancer)
 		for at := range possible { // what is given back is served again
 			if slices.Contains(back, at) {
-				out = slices.DeleteFunc(out, func(m members.Member) bool {
+				out = slices.DeleteFunc(out, func(m ingress.Member) bool {
 					return m.Ingress == possible[at].Ingress
 				})
 			}

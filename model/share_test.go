@@ -13,8 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	testobjects "fairlead.dev/fairlead/test/objects"
@@ -24,8 +23,8 @@ import (
 // takes more than its share gives way, though its Ingress is the older one.
 func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 	const key = routing.Key("fairlead/@public/internal")
-	cases := map[string]func(t *testing.T, grown bool) objects.Objects{
-		"Services of Backends": sharedWorld(20, func(_ *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress) {
+	cases := map[string]func(t *testing.T, grown bool) ingress.Objects{
+		"Services of Backends": sharedWorld(20, func(_ *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress) {
 			backend := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: fmt.Sprintf("b%d", i)}}
 			for j := range 5 {
 				name := fmt.Sprintf("s%d-%d", i, j)
@@ -39,7 +38,7 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 				Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: backend.Name},
 			}))
 		}),
-		"Secrets that come to be": sharedWorld(26, func(t *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress) {
+		"Secrets that come to be": sharedWorld(26, func(t *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress) {
 			host, name := fmt.Sprintf("b%d.test", i), fmt.Sprintf("tls%d", i)
 			bob.Spec.Rules = append(bob.Spec.Rules, hostRule(host, toService("web")))
 			bob.Spec.TLS = append(bob.Spec.TLS, networkingv1.IngressTLS{Hosts: []string{host}, SecretName: name})
@@ -73,11 +72,11 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 
 // sharedWorld is a group of an older Ingress of bob with n hosts, grown or not, and a younger one
 // of alice. Without that of alice, what bob has grown to just fits.
-func sharedWorld(n int, grow func(t *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress)) func(*testing.T, bool) objects.Objects {
-	return func(t *testing.T, grown bool) objects.Objects {
-		var o objects.Objects
+func sharedWorld(n int, grow func(t *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress)) func(*testing.T, bool) ingress.Objects {
+	return func(t *testing.T, grown bool) ingress.Objects {
+		var o ingress.Objects
 		o.IngressClasses = []*networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{
-			Controller: classes.Controller,
+			Controller: ingress.ControllerName,
 			Parameters: &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "shared"},
 		}}}
 		o.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{
@@ -221,7 +220,7 @@ func TestTheShareOfANamespaceIsKept(t *testing.T) {
 // Of a quota that is not exceeded there are no shares: bob asks for more than half of the target
 // groups, and is served, though his Ingress is the newest.
 func TestThereAreSharesOfExceededQuotasOnly(t *testing.T) {
-	o := sharedWorld(5, func(t *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress) {
+	o := sharedWorld(5, func(t *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress) {
 		name, backend := fmt.Sprintf("s%d", i), &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "all"}}
 		if i == 0 {
 			o.Backends = append(o.Backends, backend)
@@ -234,7 +233,7 @@ func TestThereAreSharesOfExceededQuotasOnly(t *testing.T) {
 	})(t, true)
 	o.Ingresses[0].Spec.TLS = nil
 	o.Ingresses[1].CreationTimestamp.Time = o.Ingresses[1].CreationTimestamp.AddDate(10, 0, 0)
-	o.Memories = served(objects.Objects{Ingresses: o.Ingresses[:1]}, "fairlead/@public/internal")
+	o.Memories = served(ingress.Objects{Ingresses: o.Ingresses[:1]}, "fairlead/@public/internal")
 	alice := member("alice", 2023)
 	alice.Name = "more"
 	for i := range 3 {
@@ -277,7 +276,7 @@ func hostIn(namespace string, ingress, rule int) string {
 // some, and is older than the next one of its namespace.
 func compileShared(t *testing.T, quota int, before, now map[string][]int) Built {
 	t.Helper()
-	world := func(asked map[string][]int) objects.Objects {
+	world := func(asked map[string][]int) ingress.Objects {
 		o := sharedWorld(0, nil)(t, false)
 		o.Ingresses = nil
 		for _, namespace := range []string{"alice", "bob"} {

@@ -8,7 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file checks the IngressClasses, and whether another operator serves them.
@@ -25,7 +25,7 @@ func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 	ours := 0
 	for _, class := range found {
 		detail := "it belongs to " + class.Spec.Controller
-		if class.Spec.Controller == classes.Controller {
+		if class.Spec.Controller == ingress.ControllerName {
 			ours++
 			detail = "it is Fairlead's"
 		}
@@ -37,7 +37,7 @@ func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 	}
 	if ours == 0 {
 		out = append(out, check.Bad(id, "IngressClasses", fmt.Sprintf("none of %d belongs to %s, so "+
-			"that no Ingress is served", len(found), classes.Controller),
+			"that no Ingress is served", len(found), ingress.ControllerName),
 			"install config/class, or let the operator make one with --manage-ingress-class"))
 	}
 	// https://kubernetes.io/docs/concepts/services-networking/ingress/#default-ingress-class

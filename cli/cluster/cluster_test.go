@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file checks clusters in which one thing each is wrong.
@@ -54,7 +54,7 @@ func class(name, controller string, annotations map[string]string) networkingv1.
 // well is a cluster in which nothing is wrong.
 func well(t *testing.T) *stub {
 	t.Helper()
-	s := &stub{version: "1.36", definitions: map[string]map[string]any{}, leases: []string{"fairlead-system"}, classes: []networkingv1.IngressClass{class("fairlead", classes.Controller, nil)}}
+	s := &stub{version: "1.36", definitions: map[string]map[string]any{}, leases: []string{"fairlead-system"}, classes: []networkingv1.IngressClass{class("fairlead", ingress.ControllerName, nil)}}
 	for _, name := range []string{"backends", "clusterloadbalancerclasses", "loadbalancerclasses", "loadbalancers"} {
 		definition := map[string]any{}
 		if err := yaml.Unmarshal([]byte(read(t, "../../config/crd/fairlead.dev_"+name+".yaml")), &definition); err != nil {
@@ -132,7 +132,7 @@ func TestClusters(t *testing.T) {
 		"two classes that are the default": {
 			change: func(s *stub) {
 				is := map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}
-				s.classes = []networkingv1.IngressClass{class("alb", "ingress.k8s.aws/alb", is), class("fairlead", classes.Controller, is)}
+				s.classes = []networkingv1.IngressClass{class("alb", "ingress.k8s.aws/alb", is), class("fairlead", ingress.ControllerName, is)}
 			},
 			state: check.Wrong, want: "default IngressClass: the API server refuses Ingresses without a class, for there are several: alb, fairlead",
 		},

@@ -14,7 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file starts pods for the demo: small HTTP servers that answer with their names.
@@ -46,7 +46,7 @@ type pod struct {
 // join starts pods for every Service that has no EndpointSlice among the objects. It adds the
 // EndpointSlices and the Node that a cluster would have for them. If the objects have Nodes, node
 // ports are reached through these only.
-func (b *backends) join(ctx context.Context, objects *objects.Objects) error {
+func (b *backends) join(ctx context.Context, objects *ingress.Objects) error {
 	alone := len(objects.Nodes) == 0
 	if alone {
 		objects.Nodes = append(objects.Nodes, thisMachine())
@@ -70,7 +70,7 @@ func (b *backends) join(ctx context.Context, objects *objects.Objects) error {
 	return nil
 }
 
-func hasEndpoints(objects *objects.Objects, service *corev1.Service) bool {
+func hasEndpoints(objects *ingress.Objects, service *corev1.Service) bool {
 	return slices.ContainsFunc(objects.EndpointSlices, func(s *discoveryv1.EndpointSlice) bool {
 		return s.Namespace == service.Namespace && s.Labels[discoveryv1.LabelServiceName] == service.Name
 	})

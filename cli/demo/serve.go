@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -165,7 +165,7 @@ func (d *Demo) before(key lb.Key) plan.KnownSettings {
 }
 
 // load reads the files, and adds pods and Secrets as a cluster would have them.
-func (d *Demo) load(ctx context.Context) (objects.Objects, error) {
+func (d *Demo) load(ctx context.Context) (ingress.Objects, error) {
 	objects, _, err := d.input.Manifests(d.stdin, "").Load(ctx)
 	if err != nil {
 		return objects, err

@@ -18,7 +18,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
@@ -33,38 +33,38 @@ type Kind struct {
 	// are not strict.
 	strict bool
 	Empty  func() metav1.Object
-	Add    func(*objects.Objects, metav1.Object)
+	Add    func(*ingress.Objects, metav1.Object)
 }
 
 const ours = "fairlead.dev/v1alpha1"
 
 // Kinds are all of them, in the order in which they are read from a cluster.
 var Kinds = []Kind{
-	kindOf("networking.k8s.io/v1", "Ingress", func(o *objects.Objects) *[]*networkingv1.Ingress { return &o.Ingresses }).inNamespaces().strictly(),
-	kindOf("networking.k8s.io/v1", "IngressClass", func(o *objects.Objects) *[]*networkingv1.IngressClass { return &o.IngressClasses }).strictly(),
-	kindOf(ours, "LoadBalancerClass", func(o *objects.Objects) *[]*v1alpha1.LoadBalancerClass { return &o.LoadBalancerClasses }).inNamespaces().strictly(),
+	kindOf("networking.k8s.io/v1", "Ingress", func(o *ingress.Objects) *[]*networkingv1.Ingress { return &o.Ingresses }).inNamespaces().strictly(),
+	kindOf("networking.k8s.io/v1", "IngressClass", func(o *ingress.Objects) *[]*networkingv1.IngressClass { return &o.IngressClasses }).strictly(),
+	kindOf(ours, "LoadBalancerClass", func(o *ingress.Objects) *[]*v1alpha1.LoadBalancerClass { return &o.LoadBalancerClasses }).inNamespaces().strictly(),
 	kindOf(ours, "ClusterLoadBalancerClass",
-		func(o *objects.Objects) *[]*v1alpha1.ClusterLoadBalancerClass {
+		func(o *ingress.Objects) *[]*v1alpha1.ClusterLoadBalancerClass {
 			return &o.ClusterLoadBalancerClasses
 		}).strictly(),
-	kindOf(ours, "Backend", func(o *objects.Objects) *[]*v1alpha1.Backend { return &o.Backends }).inNamespaces().strictly(),
-	kindOf("v1", "Service", func(o *objects.Objects) *[]*corev1.Service { return &o.Services }).inNamespaces(),
-	kindOf("v1", "Secret", func(o *objects.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),
-	kindOf("v1", "Namespace", func(o *objects.Objects) *[]*corev1.Namespace { return &o.Namespaces }),
-	kindOf("v1", "Node", func(o *objects.Objects) *[]*corev1.Node { return &o.Nodes }),
-	kindOf("v1", "Pod", func(o *objects.Objects) *[]*corev1.Pod { return &o.Pods }).inNamespaces(),
-	kindOf("discovery.k8s.io/v1", "EndpointSlice", func(o *objects.Objects) *[]*discoveryv1.EndpointSlice { return &o.EndpointSlices }).inNamespaces(),
+	kindOf(ours, "Backend", func(o *ingress.Objects) *[]*v1alpha1.Backend { return &o.Backends }).inNamespaces().strictly(),
+	kindOf("v1", "Service", func(o *ingress.Objects) *[]*corev1.Service { return &o.Services }).inNamespaces(),
+	kindOf("v1", "Secret", func(o *ingress.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),
+	kindOf("v1", "Namespace", func(o *ingress.Objects) *[]*corev1.Namespace { return &o.Namespaces }),
+	kindOf("v1", "Node", func(o *ingress.Objects) *[]*corev1.Node { return &o.Nodes }),
+	kindOf("v1", "Pod", func(o *ingress.Objects) *[]*corev1.Pod { return &o.Pods }).inNamespaces(),
+	kindOf("discovery.k8s.io/v1", "EndpointSlice", func(o *ingress.Objects) *[]*discoveryv1.EndpointSlice { return &o.EndpointSlices }).inNamespaces(),
 }
 
 func kindOf[T any, P interface {
 	*T
 	metav1.Object
-}](apiVersion, name string, list func(*objects.Objects) *[]P) Kind {
+}](apiVersion, name string, list func(*ingress.Objects) *[]P) Kind {
 	return Kind{
 		APIVersion: apiVersion,
 		Name:       name,
 		Empty:      func() metav1.Object { return P(new(T)) },
-		Add: func(o *objects.Objects, object metav1.Object) {
+		Add: func(o *ingress.Objects, object metav1.Object) {
 			all := list(o)
 			*all = append(*all, object.(P))
 		},

@@ -19,7 +19,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/validate"
 )
 
@@ -29,18 +29,18 @@ import (
 // Load reads every object from files, from directories (without subdirectories) and, for the path
 // "-", from standard input. If only some objects or files cannot be read, it returns the others,
 // and the error is of type Problems.
-func Load(paths []string, stdin io.Reader) (objects.Objects, error) {
+func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 	objects, _, err := Files{Paths: paths, Stdin: stdin}.Load(context.Background())
 	return objects, err
 }
 
 // Load reads every object, as the function Load does.
-func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
+func (f Files) Load(ctx context.Context) (ingress.Objects, Places, error) {
 	l := loader{places: Places{}, namespace: cmp.Or(f.Namespace, metav1.NamespaceDefault),
 		budget: cmp.Or(f.Budget, new(Budget)), told: map[string]int{}, generated: map[string]int{}}
 	files, err := f.list(&l)
 	if err != nil {
-		return objects.Objects{}, nil, err
+		return ingress.Objects{}, nil, err
 	}
 	for _, file := range files {
 		text, err := f.text(ctx, file)
@@ -51,10 +51,10 @@ func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 	for _, dir := range f.Kustomizations {
 		text, err := f.build(ctx, dir)
 		if _, placed := errors.AsType[Problem](err); placed {
-			return objects.Objects{}, nil, err
+			return ingress.Objects{}, nil, err
 		}
 		if err != nil {
-			return objects.Objects{}, nil, fmt.Errorf("%s: %w", f.shown(dir), err)
+			return ingress.Objects{}, nil, fmt.Errorf("%s: %w", f.shown(dir), err)
 		}
 		l.file(f.shown(dir), text, nil)
 	}
@@ -64,7 +64,7 @@ func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 	}
 	l.objects.PodsKnown = endpoints.HaveAddresses(l.objects.Pods)
 	if l.kustomization != "" && l.kustomizations == len(files) && len(f.Kustomizations) == 0 {
-		return objects.Objects{}, nil, onlyKustomization(l.kustomization)
+		return ingress.Objects{}, nil, onlyKustomization(l.kustomization)
 	}
 	paths := append(slices.Clone(f.Paths), f.Kustomizations...)
 	for i, path := range paths {
@@ -93,7 +93,7 @@ func (l *loader) verdict(paths []string, only string) error {
 
 // A loader collects objects and problems.
 type loader struct {
-	objects   objects.Objects
+	objects   ingress.Objects
 	places    Places
 	problems  Problems
 	namespace string // of objects that name none

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -66,10 +66,10 @@ func (o *Settings) Flags(with selection.Clouds) *pflag.FlagSet {
 			"leave them alone")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &o.literal)
-	flags.Var(flagvalue.ClassName(&o.manageClass, classes.DefaultClass), "manage-ingress-class",
+	flags.Var(flagvalue.ClassName(&o.manageClass, ingress.DefaultClass), "manage-ingress-class",
 		"create the IngressClass `NAME` whenever it is missing; without a name, or true: "+
-			classes.DefaultClass+"; unset: none")
-	flags.Lookup("manage-ingress-class").NoOptDefVal = classes.DefaultClass
+			ingress.DefaultClass+"; unset: none")
+	flags.Lookup("manage-ingress-class").NoOptDefVal = ingress.DefaultClass
 	flags.BoolVar(&o.readOnly, "read-only", false,
 		"only plan: write the planned steps into LoadBalancers, and change nothing else")
 	flags.Var(flagvalue.List(&o.paused), "paused", "`KEYS` of load balancers that are only planned: "+
@@ -153,12 +153,12 @@ func (o *Settings) Surroundings() clouds.Environment {
 
 // errNoClassToAssume refuses to serve Ingresses without a class where none was named.
 var errNoClassToAssume = errors.New("--watch-ingress-without-class: under which IngressClass? " +
-	"Give it a name, as in --watch-ingress-without-class=" + classes.DefaultClass +
+	"Give it a name, as in --watch-ingress-without-class=" + ingress.DefaultClass +
 	", or have one made by --manage-ingress-class")
 
 // Classes returns the options that decide which Ingresses belong to the operator.
-func (o *Settings) Classes() (classes.Options, error) {
-	options := classes.Options{
+func (o *Settings) Classes() (ingress.ClassOptions, error) {
+	options := ingress.ClassOptions{
 		WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass,
 		Providers: o.Provider.Names,
 	}

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -28,7 +28,7 @@ import (
 // A term holds the dependencies of the operator from one election to the next.
 type term struct {
 	*Settings
-	classes  classes.Options
+	classes  ingress.ClassOptions
 	config   *rest.Config
 	cloud    clouds.Live
 	requests *metrics.Requests

@@ -7,8 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/secrets"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file makes Secrets for two sets of objects that are compared. A Secret that is missing in
@@ -17,8 +16,8 @@ import (
 
 // AddToBoth adds the Secrets that both sets lack: a certificate for a Secret in spec.tls, and a
 // client of an identity provider for any other.
-func AddToBoth(a, b *objects.Objects, missing []string) error {
-	all := objects.Objects{
+func AddToBoth(a, b *ingress.Objects, missing []string) error {
+	all := ingress.Objects{
 		Ingresses: slices.Concat(a.Ingresses, b.Ingresses), Secrets: slices.Concat(a.Secrets, b.Secrets),
 	}
 	known := len(all.Secrets)
@@ -42,7 +41,7 @@ func newClient(namespace, name string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Data: map[string][]byte{
-			secrets.ClientIDKey: []byte("placeholder"), secrets.ClientSecretKey: []byte("placeholder"),
+			ingress.ClientIDKey: []byte("placeholder"), ingress.ClientSecretKey: []byte("placeholder"),
 		},
 	}
 }

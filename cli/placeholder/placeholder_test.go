@@ -8,9 +8,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/secrets"
 )
 
 // anIngress has one rule, and one entry of spec.tls, for all of its hosts if it names none.
@@ -34,7 +33,7 @@ func names(of []*corev1.Secret) []string {
 
 func TestSecretsThatAreMissingAreMadeOnce(t *testing.T) {
 	var made Secrets
-	o := &objects.Objects{
+	o := &ingress.Objects{
 		Ingresses: []*networkingv1.Ingress{
 			anIngress("a.com", "tls"), anIngress("b.com", "tls", "b.com"), anIngress("c.com", "there"), anIngress("d.com", ""),
 		},
@@ -47,14 +46,14 @@ func TestSecretsThatAreMissingAreMadeOnce(t *testing.T) {
 	if got := names(o.Secrets); !slices.Equal(got, []string{"shop/there", "shop/tls"}) {
 		t.Errorf("Secrets %v", got)
 	}
-	certificate := secrets.ReadCertificate(o.Secrets[1])
+	certificate := ingress.ReadCertificate(o.Secrets[1])
 	if certificate.Err != nil {
 		t.Fatal(certificate.Err)
 	}
 	if got := certificate.Hosts; !slices.Equal(got, []routing.Host{"a.com", "b.com"}) {
 		t.Errorf("the certificate is for %v", got)
 	}
-	again := &objects.Objects{Ingresses: o.Ingresses}
+	again := &ingress.Objects{Ingresses: o.Ingresses}
 	if fresh, err := made.Add(again); err != nil || !slices.Equal(fresh, []string{"shop/there"}) {
 		t.Errorf("made anew: %v, %v", fresh, err)
 	}
@@ -65,11 +64,11 @@ func TestSecretsThatAreMissingAreMadeOnce(t *testing.T) {
 
 // A Secret that both sets lack is the same in both, and one that a single set has stays alone.
 func TestSecretsOfTwoSets(t *testing.T) {
-	a := &objects.Objects{
+	a := &ingress.Objects{
 		Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")},
 		Secrets:   []*corev1.Secret{newClient("shop", "alone")},
 	}
-	b := &objects.Objects{Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")}}
+	b := &ingress.Objects{Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")}}
 	if err := AddToBoth(a, b, []string{"shop/client", "shop/alone", "shop/tls"}); err != nil {
 		t.Fatal(err)
 	}

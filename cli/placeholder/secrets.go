@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
@@ -24,7 +24,7 @@ type Secrets struct {
 
 // Add adds each Secret that an Ingress names in spec.tls and that the objects lack. It returns the
 // names of Secrets that it made in this call.
-func (s *Secrets) Add(objects *objects.Objects) ([]string, error) {
+func (s *Secrets) Add(objects *ingress.Objects) ([]string, error) {
 	var fresh []string
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {
@@ -51,7 +51,7 @@ func (s *Secrets) Add(objects *objects.Objects) ([]string, error) {
 	return fresh, nil
 }
 
-func hasSecret(objects *objects.Objects, namespace, name string) bool {
+func hasSecret(objects *ingress.Objects, namespace, name string) bool {
 	return slices.ContainsFunc(objects.Secrets, func(s *corev1.Secret) bool {
 		return s.Namespace == namespace && s.Name == name
 	})
@@ -59,7 +59,7 @@ func hasSecret(objects *objects.Objects, namespace, name string) bool {
 
 // secretHosts returns the hosts that Ingresses need a Secret for. An entry of spec.tls without
 // hosts stands for all hosts of its Ingress.
-func secretHosts(objects *objects.Objects, namespace, name string) []string {
+func secretHosts(objects *ingress.Objects, namespace, name string) []string {
 	var hosts []string
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {

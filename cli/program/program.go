@@ -10,10 +10,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -66,11 +63,11 @@ func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 // CompileAll compiles all objects, and plans from the observed load balancers. Load balancers
 // without an Ingress come last, to be deleted.
 func CompileAll(
-	ctx context.Context, cloud clouds.Offline, objects objects.Objects, options classes.Options,
+	ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
 	seen map[lb.Key]*lb.Observed,
 ) ([]Program, []diag.Diagnostic, error) {
-	snapshots, diagnostics := placement.Split(objects, options)
-	diagnostics = append(diagnostics, placement.LeftAlone(objects, options, snapshots)...)
+	snapshots, diagnostics := ingress.Place(objects, options)
+	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
 	var programs []Program
 	wanted := map[lb.Key]bool{}
 	for _, s := range snapshots {
@@ -95,7 +92,7 @@ func CompileAll(
 
 // Compile compiles one snapshot, and plans from the observed load balancer.
 func Compile(
-	ctx context.Context, cloud clouds.Offline, s snapshots.Snapshot, seen *lb.Observed,
+	ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed,
 ) (Program, error) {
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
@@ -125,11 +122,11 @@ func Compile(
 
 // classOf returns the class of a load balancer without an Ingress. If the class is deleted, it is
 // the recorded one, or else only the name in the key.
-func classOf(key lb.Key, objects objects.Objects, options classes.Options) classes.Class {
-	if class := classes.FindClass(objects, options, key.Class()); class != nil {
+func classOf(key lb.Key, objects ingress.Objects, options ingress.ClassOptions) ingress.Class {
+	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
 		return *class
 	}
-	out := classes.Class{Name: key.Class()}
+	out := ingress.Class{Name: key.Class()}
 	if spec := objects.Memories[key].Class; spec != nil {
 		out.LoadBalancerClassSpec = *spec
 	}
@@ -137,8 +134,8 @@ func classOf(key lb.Key, objects objects.Objects, options classes.Options) class
 }
 
 // remove plans the deletion of a load balancer, unless its class protects it.
-func remove(cloud clouds.Offline, class classes.Class, seen *lb.Observed) Program {
-	s := snapshots.Snapshot{Key: seen.Key, Class: class}
+func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Program {
+	s := ingress.Snapshot{Key: seen.Key, Class: class}
 	p := Program{Provider: class.ProviderName, Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)

@@ -5,14 +5,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file computes the objects of a cluster after files are applied.
 
 // Applied returns the objects of a cluster in which those of files are created or replaced. Nothing
 // is deleted.
-func Applied(cluster, files objects.Objects) objects.Objects {
+func Applied(cluster, files ingress.Objects) ingress.Objects {
 	out := cluster
 	out.Ingresses = replaced(cluster.Ingresses, files.Ingresses)
 	out.IngressClasses = replaced(cluster.IngressClasses, files.IngressClasses)

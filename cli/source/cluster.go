@@ -16,9 +16,7 @@ import (
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -28,14 +26,14 @@ import (
 // Observe returns the load balancers of a cloud: those that objects ask for, and all others of this
 // installation. If deep is true, their settings are read, too.
 func Observe(
-	ctx context.Context, cloud providers.Provider, objects objects.Objects, options classes.Options,
+	ctx context.Context, cloud providers.Provider, objects ingress.Objects, options ingress.ClassOptions,
 	deep bool,
 ) (map[lb.Key]*lb.Observed, error) {
 	keys, err := cloud.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing load balancers: %w", err)
 	}
-	snapshots, _ := placement.Split(objects, options)
+	snapshots, _ := ingress.Place(objects, options)
 	for _, s := range snapshots {
 		keys = append(keys, s.Key)
 	}
@@ -51,8 +49,8 @@ func Observe(
 
 // clusterObjects reads the objects that are compiled, and the operator's records of load balancers.
 // It reads Secrets only in namespaces with Ingresses.
-func clusterObjects(ctx context.Context, h access.Cluster) (objects.Objects, error) {
-	var out objects.Objects
+func clusterObjects(ctx context.Context, h access.Cluster) (ingress.Objects, error) {
+	var out ingress.Objects
 	cluster, err := h.Client()
 	if err != nil {
 		return out, err
@@ -85,7 +83,7 @@ func clusterObjects(ctx context.Context, h access.Cluster) (objects.Objects, err
 
 // read adds the objects of a kind. Our own CRDs may be missing.
 func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespace string,
-	o *objects.Objects) error {
+	o *ingress.Objects) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))
 	err := cluster.List(ctx, list, client.InNamespace(namespace))

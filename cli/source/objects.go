@@ -19,8 +19,7 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/revision"
 	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // Input holds the flags that name the objects and the providers.
@@ -56,7 +55,7 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags.Var(&in.classNames, "class-name",
 		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name, or only "+
 			"one of another controller; can be repeated, and Ingresses of other classes are then left "+
-			"alone; unset, or true: "+classes.DefaultClass+", if the files have no class of Fairlead; "+
+			"alone; unset, or true: "+ingress.DefaultClass+", if the files have no class of Fairlead; "+
 			"false: none")
 	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class",
 		"serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, "+
@@ -75,14 +74,14 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as
 // if the default class existed.
-func (in *Input) Options(objects objects.Objects) classes.Options {
-	options := classes.Options{WithoutClass: in.withoutClass, Literal: in.literal,
+func (in *Input) Options(objects ingress.Objects) ingress.ClassOptions {
+	options := ingress.ClassOptions{WithoutClass: in.withoutClass, Literal: in.literal,
 		AssumeClasses: in.classNames.used(), Providers: in.Provider.Names}
 	if options.WithoutClass == flagvalue.NoName {
 		options.WithoutClass = strings.Join(options.AssumeClasses[:min(
 			1, len(options.AssumeClasses))], "")
 	}
-	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == classes.Controller }
+	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == ingress.ControllerName }
 	if in.classNames.given {
 		options.TakenClasses = in.classNames.names
 	}
@@ -124,7 +123,7 @@ func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomiza
 
 // Load reads the files. Objects that name no namespace are in the given one; empty is default. If
 // it is given, Ingresses of other namespaces are left out.
-func (in *Input) Load(cmd *cobra.Command, namespace string) (objects.Objects, manifests.Places,
+func (in *Input) Load(cmd *cobra.Command, namespace string) (ingress.Objects, manifests.Places,
 	error) {
 	files := in.Manifests(cmd.InOrStdin(), namespace)
 	files.Budget = in.budget
@@ -142,7 +141,7 @@ func (in *Input) Manifests(stdin io.Reader, namespace string) manifests.Files {
 // cannot be read, it returns the rest, and manifests.LeftOut knows the error.
 func (in *Input) Objects(
 	cmd *cobra.Command, cluster access.Cluster,
-) (objects.Objects, classes.Options, error) {
+) (ingress.Objects, ingress.ClassOptions, error) {
 	if in.FromFiles() {
 		objects, _, err := in.Load(cmd, cluster.Namespace)
 		return objects, in.Options(objects), err
@@ -212,7 +211,7 @@ type classNames struct {
 // used returns the names.
 func (c *classNames) used() []string {
 	if !c.given {
-		return []string{classes.DefaultClass}
+		return []string{ingress.DefaultClass}
 	}
 	return c.names
 }

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"fairlead.dev/fairlead/model/secrets"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file caches what was read from the certificates in Secrets. To parse a key and to check a
@@ -16,7 +16,7 @@ import (
 // CertificateCache holds judgements by the version of the Secret.
 type CertificateCache struct {
 	mu   sync.Mutex
-	kept map[secretVersion]secrets.Certificate
+	kept map[secretVersion]ingress.SecretCertificate
 }
 
 type secretVersion struct {
@@ -30,8 +30,8 @@ const mostJudgements = 1000
 // JudgementsOf returns the judgements of Secrets with certificates.
 func (j *CertificateCache) JudgementsOf(
 	objects []*corev1.Secret,
-) map[*corev1.Secret]secrets.Certificate {
-	out := make(map[*corev1.Secret]secrets.Certificate, len(objects))
+) map[*corev1.Secret]ingress.SecretCertificate {
+	out := make(map[*corev1.Secret]ingress.SecretCertificate, len(objects))
 	for _, s := range objects {
 		if len(s.Data[corev1.TLSCertKey]) > 0 {
 			out[s] = j.judgementOf(s)
@@ -40,7 +40,7 @@ func (j *CertificateCache) JudgementsOf(
 	return out
 }
 
-func (j *CertificateCache) judgementOf(s *corev1.Secret) secrets.Certificate {
+func (j *CertificateCache) judgementOf(s *corev1.Secret) ingress.SecretCertificate {
 	of := secretVersion{s.UID, s.ResourceVersion}
 	j.mu.Lock()
 	known, ok := j.kept[of]
@@ -48,11 +48,11 @@ func (j *CertificateCache) judgementOf(s *corev1.Secret) secrets.Certificate {
 	if ok {
 		return known
 	}
-	judged := secrets.ReadCertificate(s)
+	judged := ingress.ReadCertificate(s)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.kept == nil || len(j.kept) >= mostJudgements {
-		j.kept = map[secretVersion]secrets.Certificate{}
+		j.kept = map[secretVersion]ingress.SecretCertificate{}
 	}
 	j.kept[of] = judged
 	return judged

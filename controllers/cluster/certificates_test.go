@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/secrets"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
@@ -25,7 +25,7 @@ func TestEachVersionOfASecretIsJudgedOnce(t *testing.T) {
 	var j CertificateCache
 	good := secret("1", pair.Chain)
 	first := j.JudgementsOf([]*corev1.Secret{good})[good]
-	if !reflect.DeepEqual(first, secrets.ReadCertificate(good)) || reflect.DeepEqual(first, secrets.Certificate{}) {
+	if !reflect.DeepEqual(first, ingress.ReadCertificate(good)) || reflect.DeepEqual(first, ingress.SecretCertificate{}) {
 		t.Fatal("a Secret has no judgement")
 	}
 	// One that says of itself that it is the same version is not read again.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"fairlead.dev/fairlead/model/ingress/annotations"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file finds the changes of Ingresses and Services that need a reconcile.
@@ -38,6 +38,6 @@ func changedAnnotations(before, after client.Object) bool {
 
 func readAnnotations(o client.Object) map[string]string {
 	out := maps.Clone(o.GetAnnotations())
-	maps.DeleteFunc(out, func(key, _ string) bool { return !annotations.Heeds(key) })
+	maps.DeleteFunc(out, func(key, _ string) bool { return !ingress.HeedsAnnotation(key) })
 	return out
 }

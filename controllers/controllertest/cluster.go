@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -34,7 +34,7 @@ import (
 func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
-	class.Spec.Controller = classes.Controller
+	class.Spec.Controller = ingress.ControllerName
 	objects = append(objects, class, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 	known := scheme.New()
 	stored := clienttesting.NewObjectTracker(known, serializer.NewCodecFactory(known).UniversalDecoder())

@@ -8,8 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -20,7 +19,7 @@ import (
 
 // A Change is a load balancer with the plan that is to change it.
 type Change struct {
-	Snapshot snapshots.Snapshot
+	Snapshot ingress.Snapshot
 	// Departed are the Ingresses that it still serves after they have left it.
 	Departed     map[string]*networkingv1.Ingress
 	Facts        lb.Facts
@@ -137,13 +136,13 @@ func (g *Gate) servedTable(c Change) *precedence.Table {
 		return built.Table
 	}
 	return model.Compile(last.Without(slices.DeleteFunc(slices.Clone(last.Members),
-		func(m members.Member) bool { return !slices.Contains(other, m.Namespace) })),
+		func(m ingress.Member) bool { return !slices.Contains(other, m.Namespace) })),
 		c.Facts, c.Capabilities).Table
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,
 // those that have departed since, and the class of that time.
-func (c Change) lastAccepted() snapshots.Snapshot {
+func (c Change) lastAccepted() ingress.Snapshot {
 	s := c.Snapshot
 	if s.Memory.Class != nil {
 		s.Class.LoadBalancerClassSpec = *s.Memory.Class

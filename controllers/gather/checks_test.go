@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // A version of an object is checked once, and another version again.
@@ -46,10 +45,10 @@ func TestAVersionIsCheckedOnce(t *testing.T) {
 
 // Parameters that become valid make their class usable, with the same memory of checks.
 func TestALookupSeesNewVersions(t *testing.T) {
-	options := classes.Options{Check: (&Checks{}).CheckOnce}
+	options := ingress.ClassOptions{Check: (&Checks{}).CheckOnce}
 	group := v1alpha1.Group
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "class", ResourceVersion: "1"}}
-	class.Spec.Controller = classes.Controller
+	class.Spec.Controller = ingress.ControllerName
 	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: &group, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "edge"}
 	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "parameters", ResourceVersion: "2"}}
 	parameters.Spec.ValuesPerCondition = -1
@@ -60,7 +59,7 @@ func TestALookupSeesNewVersions(t *testing.T) {
 	}{{"2", -1, false}, {"3", 1, true}, {"3", 1, true}, {"4", -1, false}} {
 		parameters = parameters.DeepCopy()
 		parameters.ResourceVersion, parameters.Spec.ValuesPerCondition = step.version, step.values
-		lookup, found := classes.NewLookup(objects.Objects{IngressClasses: []*networkingv1.IngressClass{class},
+		lookup, found := ingress.NewClassLookup(ingress.Objects{IngressClasses: []*networkingv1.IngressClass{class},
 			ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{parameters}}, options)
 		if usable := lookup.Named("edge") != nil; usable != step.usable || (len(found) == 0) != usable {
 			t.Errorf("step %d: the class is usable: %t, and found is %v", i, usable, found)

@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 )
@@ -19,8 +19,8 @@ import (
 // This file reads classes and their parameters.
 
 // Classes returns all classes and their parameters.
-func (g *Gatherer) Classes(ctx context.Context) (objects.Objects, error) {
-	var o objects.Objects
+func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
+	var o ingress.Objects
 	var classes networkingv1.IngressClassList
 	var clusterwide v1alpha1.ClusterLoadBalancerClassList
 	var namespaced v1alpha1.LoadBalancerClassList
@@ -71,7 +71,7 @@ func (g *Gatherer) classNames(
 // addClasses reads the classes that exist, with their parameters, and adds them to objects and
 // their versions.
 func (g *Gatherer) addClasses(
-	ctx context.Context, names map[string]bool, to *objects.Objects, v versions,
+	ctx context.Context, names map[string]bool, to *ingress.Objects, v versions,
 ) error {
 	var parameters []cluster.Ref
 	for _, name := range slices.Sorted(maps.Keys(names)) {

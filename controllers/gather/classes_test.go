@@ -16,8 +16,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 )
@@ -89,7 +88,7 @@ func TestWhichClassesAreRead(t *testing.T) {
 		"of several, each once":        {without: "old", ing: &networkingv1.Ingress{Spec: networkingv1.IngressSpec{IngressClassName: new("old")}}, memories: map[lb.Key]memory.LoadBalancer{"old/shop/web/internal": {}}, want: []string{"old"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &Gatherer{Options: classes.Options{WithoutClass: c.without}}
+			g := &Gatherer{Options: ingress.ClassOptions{WithoutClass: c.without}}
 			var ingresses []*networkingv1.Ingress
 			if c.ing != nil {
 				ingresses = append(ingresses, c.ing)
@@ -105,7 +104,7 @@ func TestWhichClassesAreRead(t *testing.T) {
 // does not exist.
 func TestClassesAreReadWithTheirParameters(t *testing.T) {
 	g, v := classed(t), versions{}
-	var o objects.Objects
+	var o ingress.Objects
 	names := map[string]bool{"clusterwide": true, "namespaced": true, "same": true, "missing": true, "unknown": true, "bare": true, "gone": true}
 	if err := g.addClasses(t.Context(), names, &o, v); err != nil {
 		t.Fatal(err)
@@ -130,7 +129,7 @@ func TestClassesAreReadWithTheirParameters(t *testing.T) {
 	}
 	for _, kind := range []client.Object{&networkingv1.IngressClass{}, &v1alpha1.ClusterLoadBalancerClass{}, &v1alpha1.LoadBalancerClass{}} {
 		g := &Gatherer{Cache: failing{Reader: g.Cache, kind: kind}}
-		if err := g.addClasses(t.Context(), names, &objects.Objects{}, versions{}); !errors.Is(err, errFailing) {
+		if err := g.addClasses(t.Context(), names, &ingress.Objects{}, versions{}); !errors.Is(err, errFailing) {
 			t.Errorf("where a %T cannot be read the error is %v", kind, err)
 		}
 	}

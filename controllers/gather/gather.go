@@ -13,11 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/printable"
@@ -38,7 +34,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	now := time.Now()
 	record, memory := g.Memories.Get(key), g.Memories.Memory(key, now)
 	out := &Snapshot{
-		Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, ReadAt: now,
+		Snapshot: ingress.Snapshot{Key: key, Memory: memory}, Record: record, ReadAt: now,
 	}
 	var err error
 	if out.PausedBy, err = g.pausedBy(ctx, key, g.Cache); err != nil {
@@ -48,7 +44,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	split, homeless := placement.Split(read, g.Options)
+	split, homeless := ingress.Place(read, g.Options)
 	out.takePart(split, read, g.Options)
 	if err := g.addSurroundings(ctx, out); err != nil {
 		return nil, err
@@ -71,7 +67,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 
 // read reads the Ingresses of a load balancer, and the objects that decide their load balancers and
 // settings. All its Ingresses are among the departed until they are known to be members.
-func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects, err error) {
+func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read ingress.Objects, err error) {
 	key, memory, now := of.Key, of.Memory, of.ReadAt
 	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
 	if of.Departed, err = g.ingresses(ctx, names); err != nil {
@@ -110,15 +106,15 @@ func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects
 
 // takePart sets the load balancer's part of the objects. Without a part it sets only the class.
 func (g *Snapshot) takePart(
-	split []snapshots.Snapshot, read objects.Objects, options classes.Options,
+	split []ingress.Snapshot, read ingress.Objects, options ingress.ClassOptions,
 ) {
 	key, memory := g.Key, g.Memory
 	g.Class.Name = key.Class()
-	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool {
+	if at := slices.IndexFunc(split, func(s ingress.Snapshot) bool {
 		return s.Key == key
 	}); at >= 0 {
 		g.Snapshot = split[at]
-	} else if class := classes.FindClass(read, options, g.Class.Name); class != nil {
+	} else if class := ingress.FindClass(read, options, g.Class.Name); class != nil {
 		g.Class = *class // for the capabilities of the cloud
 	} else if memory.Class != nil {
 		// for the protection from deletion
@@ -147,8 +143,8 @@ func (g *Gatherer) addSurroundings(ctx context.Context, to *Snapshot) (err error
 
 // settleDepartures removes from the departed the Ingresses that stay: members, and those that
 // vanished, wait for room or are refused.
-func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Objects,
-	options classes.Options) {
+func (g *Snapshot) settleDepartures(split []ingress.Snapshot, read ingress.Objects,
+	options ingress.ClassOptions) {
 	for _, m := range g.Members {
 		delete(g.Departed, m.Owner.String())
 	}
@@ -166,7 +162,7 @@ func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Obj
 	g.keepRefused(read, options)
 	maps.DeleteFunc(g.Departed, func(name string, ing *networkingv1.Ingress) bool {
 		return isRejected(ing, memory.Members[name]) &&
-			!slices.ContainsFunc(placement.LeftAlone(read, options, split), func(d diag.Diagnostic) bool {
+			!slices.ContainsFunc(ingress.LeftAlone(read, options, split), func(d diag.Diagnostic) bool {
 				return d.Source.Object() == name
 			})
 	})
@@ -181,12 +177,12 @@ func onlyExisting(known map[string]*networkingv1.Ingress) []*networkingv1.Ingres
 
 // keepRefused keeps in the directory the departed Ingresses that ask for the load balancer and are
 // refused: they own the hosts that they name.
-func (g *Snapshot) keepRefused(o objects.Objects, options classes.Options) {
+func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.ClassOptions) {
 	o.Ingresses = onlyExisting(g.Departed)
 	if len(o.Ingresses) == 0 {
 		return // to validate classes at each reconcile takes time
 	}
-	for _, m := range placement.RefusedBy(o, options)[g.Key] {
+	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
 		if name := m.Owner.String(); !hasMember(g.Memory, name) {
 			delete(g.Departed, name)
 			g.Actual[name] = m.Ingress
@@ -196,11 +192,11 @@ func (g *Snapshot) keepRefused(o objects.Objects, options classes.Options) {
 
 // findDisowned returns for each departed Ingress whether every snapshot lacks it.
 func findDisowned(departed map[string]*networkingv1.Ingress,
-	split []snapshots.Snapshot) map[string]bool {
+	split []ingress.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for name := range departed {
-		out[name] = !slices.ContainsFunc(split, func(s snapshots.Snapshot) bool {
-			return slices.ContainsFunc(s.Members, func(m members.Member) bool {
+		out[name] = !slices.ContainsFunc(split, func(s ingress.Snapshot) bool {
+			return slices.ContainsFunc(s.Members, func(m ingress.Member) bool {
 				return m.Owner.String() == name
 			})
 		})

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -25,7 +25,7 @@ type Gatherer struct {
 	Memories     *records.Cache
 	Scope        string   // the namespace that the operator is limited to; "" for all
 	Paused       []string // load balancers that a setting pauses, by key
-	Options      classes.Options
+	Options      ingress.ClassOptions
 	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
 	// reading, from the API server.
 	Unconfirmed func(lb.Key) bool

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -82,7 +82,7 @@ func TestTheLoadBalancersOfAnIngress(t *testing.T) {
 	named := asking(annotated(settings.IngressClass, "alb"), func(ing *networkingv1.Ingress) { ing.Spec.IngressClassName = nil })
 	pinned := records.Record{Memory: v1alpha1.Memory{Class: &v1alpha1.LoadBalancerClassSpec{Expectations: &v1alpha1.ConfigMapReference{Namespace: "infra"}}}}
 	lacking := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "broken"}}
-	lacking.Spec.Controller = classes.Controller
+	lacking.Spec.Controller = ingress.ControllerName
 	lacking.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}
 	for name, c := range map[string]struct {
 		ing       *networkingv1.Ingress

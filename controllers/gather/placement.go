@@ -11,8 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -57,7 +56,7 @@ func (g *Gatherer) place(
 	if err != nil {
 		return Placement{}, nil, err
 	}
-	snapshots, homeless := placement.Split(objects, g.Options)
+	snapshots, homeless := ingress.Place(objects, g.Options)
 	out, found := Placement{Keys: g.Memories.Holding(name)}, homeless
 	for _, s := range snapshots {
 		out.Keys, found = append(out.Keys, s.Key), slices.Concat(found, s.Diagnostics)
@@ -71,7 +70,7 @@ func (g *Gatherer) place(
 		return d.Reason == diag.LoadBalancerQuota
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
-		out.RefusedBy = slices.Sorted(maps.Keys(placement.RefusedBy(objects, g.Options)))
+		out.RefusedBy = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.Options)))
 	}
 	return out, seen, nil
 }
@@ -79,7 +78,7 @@ func (g *Gatherer) place(
 // decisions reads the objects that decide which load balancers an Ingress gets.
 func (g *Gatherer) decisions(
 	ctx context.Context, ing *networkingv1.Ingress, name string,
-) (o objects.Objects, seen versions, err error) {
+) (o ingress.Objects, seen versions, err error) {
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	o.Ingresses = []*networkingv1.Ingress{&alive}

@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/controllertest"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -61,7 +61,7 @@ type fixture struct {
 	placed  map[string]gather.Placement
 }
 
-func newFixture(t *testing.T, options classes.Options) *fixture {
+func newFixture(t *testing.T, options ingress.ClassOptions) *fixture {
 	c := controllertest.NewClient(t)
 	g := controllertest.NewGatherer(c)
 	w := &fixture{T: t, client: c, cache: &countingCache{Reader: c, before: func() {}}, placed: map[string]gather.Placement{}}
@@ -94,7 +94,7 @@ func (w *fixture) put(o client.Object) {
 
 func class(name, parameters string) *networkingv1.IngressClass {
 	c := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if c.Spec.Controller = classes.Controller; parameters != "" {
+	if c.Spec.Controller = ingress.ControllerName; parameters != "" {
 		group := v1alpha1.Group
 		c.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: &group, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: parameters}
 	}
@@ -170,7 +170,7 @@ func (w *fixture) changed(o client.Object) {
 // TestAnEventLooksAtItsOwn counts the objects that an event reads in a cluster of 50 classes,
 // and of 1,000 Ingresses in 20 namespaces.
 func TestAnEventLooksAtItsOwn(t *testing.T) {
-	w := newFixture(t, classes.Options{})
+	w := newFixture(t, ingress.ClassOptions{})
 	var first []client.Object
 	for i := range 50 {
 		first = append(first, parameters(fmt.Sprint("p", i), "internal", "a"), class(fmt.Sprint("c", i), fmt.Sprint("p", i)))
@@ -234,7 +234,7 @@ func TestAnEventLooksAtItsOwn(t *testing.T) {
 // TestAClassConcernsTheIngressesOfItsLoadBalancers has Ingresses that name the class in one of three
 // ways, or did so before. The class is created after the Ingresses were placed.
 func TestAClassConcernsTheIngressesOfItsLoadBalancers(t *testing.T) {
-	w := newFixture(t, classes.Options{WithoutClass: "c0"})
+	w := newFixture(t, ingress.ClassOptions{WithoutClass: "c0"})
 	w.put(class("c1", ""))
 	moved := anIngress("n0", "moved", "c1", "")
 	for _, ing := range []*networkingv1.Ingress{
@@ -259,7 +259,7 @@ func TestAClassConcernsTheIngressesOfItsLoadBalancers(t *testing.T) {
 // An object that is as it was concerns no Ingress. One that has changed concerns each of its own, and
 // each of these is read once.
 func TestAnObjectThatHasNotChanged(t *testing.T) {
-	w := newFixture(t, classes.Options{})
+	w := newFixture(t, ingress.ClassOptions{})
 	changed, in := class("c0", ""), namespace("n0", "a")
 	ing := anIngress("n0", "web", "c0", "")
 	for _, o := range []client.Object{changed, in, ing} {
@@ -285,7 +285,7 @@ func TestAnObjectThatHasNotChanged(t *testing.T) {
 // outdated, and the placement has to find the change.
 func TestAChangeWhileAnIngressIsPlaced(t *testing.T) {
 	for changeBefore := 1; ; changeBefore++ {
-		w := newFixture(t, classes.Options{})
+		w := newFixture(t, ingress.ClassOptions{})
 		w.put(parameters("p0", "internal", "a"))
 		w.put(class("c0", "p0"))
 		ing := anIngress("n0", "web", "c0", "")
@@ -332,7 +332,7 @@ func TestRandomEventsLeaveNoIngressBehind(t *testing.T) {
 }
 
 func randomEvents(t *testing.T, r *rand.Rand) {
-	options := classes.Options{}
+	options := ingress.ClassOptions{}
 	if r.IntN(2) == 0 {
 		options.WithoutClass = "c0"
 	}

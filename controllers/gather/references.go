@@ -9,10 +9,9 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
-	"fairlead.dev/fairlead/model/secrets"
 )
 
 // This file finds and reads the objects that Ingresses name.
@@ -20,7 +19,7 @@ import (
 // references reads the objects to which Ingresses refer, in their current and in their last
 // accepted version. The directory has each name before the object is read.
 func (g *Gatherer) references(ctx context.Context, key lb.Key,
-	ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *objects.Objects) error {
+	ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *ingress.Objects) error {
 	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {
@@ -61,7 +60,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 		return context.Cause(ctx)
 	}
 	for i, s := range o.Secrets {
-		o.Secrets[i] = secrets.Shorten(s)
+		o.Secrets[i] = ingress.ShortenSecret(s)
 	}
 	o.Judged = g.Judged.JudgementsOf(o.Secrets)
 	return nil
@@ -110,14 +109,14 @@ func (r References) AddBackend(b *v1alpha1.Backend) {
 	for _, s := range b.Spec.Services {
 		r.note(cluster.KindService, b.Namespace, s.Name)
 	}
-	if secret := objects.SecretOf(b); secret != "" {
+	if secret := ingress.SecretOf(b); secret != "" {
 		r.note(cluster.KindSecret, b.Namespace, secret)
 	}
 }
 
 // addExpectations adds the ConfigMaps that the classes name, and the last served class of a load
 // balancer.
-func (r References) addExpectations(o *objects.Objects, last *v1alpha1.LoadBalancerClassSpec) {
+func (r References) addExpectations(o *ingress.Objects, last *v1alpha1.LoadBalancerClassSpec) {
 	add := func(class *v1alpha1.LoadBalancerClassSpec) {
 		if class != nil && class.Expectations != nil {
 			r.note(cluster.KindConfigMap, class.Expectations.Namespace, class.Expectations.Name)

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/settings"
@@ -17,10 +17,10 @@ import (
 
 // This file has the snapshot of a load balancer.
 
-// A Snapshot holds the snapshots.Snapshot of a load balancer, its record, and the Ingresses that
+// A Snapshot holds the ingress.Snapshot of a load balancer, its record, and the Ingresses that
 // are to leave it.
 type Snapshot struct {
-	snapshots.Snapshot
+	ingress.Snapshot
 	Record records.Record // from before this reconcile
 	// Actual are the current Ingresses of the members, by namespace/name.
 	Actual map[string]*networkingv1.Ingress

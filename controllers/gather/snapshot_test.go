@@ -20,10 +20,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/settings"
@@ -43,7 +40,7 @@ const (
 func clusterOf(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
-	class.Spec.Controller = classes.Controller
+	class.Spec.Controller = ingress.ControllerName
 	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "fairlead"}
 	foreign := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "foreign"}, Spec: networkingv1.IngressClassSpec{Controller: "example.com/other"}}
 	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
@@ -171,7 +168,7 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 	if err := g.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var out objects.Objects
+	var out ingress.Objects
 	if err := g.addClasses(t.Context(), map[string]bool{"fairlead": true}, &out, versions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +212,7 @@ func TestASnapshotSaysWhichSecretsMayBeRead(t *testing.T) {
 	for mode, judged := range map[cluster.SecretsMode]int{cluster.SecretsAll: 1, cluster.SecretsNone: 0} {
 		g := gathererOf(c, nil)
 		g.Secrets = cluster.NewSecretReader(mode, c, c)
-		var o objects.Objects
+		var o ingress.Objects
 		err := g.references(t.Context(), webKey, map[string]*networkingv1.Ingress{"shop/web": ing}, memory.LoadBalancer{}, &o)
 		if err != nil || len(o.Judged) != judged || (o.SecretsWithheld == "") != (mode == cluster.SecretsAll) {
 			t.Errorf("%s: %d certificates are judged, withheld is %q, error %v", mode, len(o.Judged), o.SecretsWithheld, err)
@@ -399,10 +396,10 @@ func TestTheClassOfALoadBalancerWithoutIngresses(t *testing.T) {
 }
 
 func TestWhatASnapshotSaysOfItself(t *testing.T) {
-	member := func(name string) members.Member {
-		return members.Member{Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}}
+	member := func(name string) ingress.Member {
+		return ingress.Member{Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}}
 	}
-	retains := classes.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}}
+	retains := ingress.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}}
 	rejected := records.Record{Diagnostics: []v1alpha1.Diagnostic{{Reason: string(diag.QuotaExceeded)}}}
 	for name, c := range map[string]struct {
 		Snapshot
@@ -410,12 +407,12 @@ func TestWhatASnapshotSaysOfItself(t *testing.T) {
 		warm                      time.Duration
 	}{
 		"nothing":               {warm: settings.DefaultWarmTimeout},
-		"a class that retains":  {Snapshot: Snapshot{Snapshot: snapshots.Snapshot{Class: retains}}, retained: true, warm: settings.DefaultWarmTimeout},
-		"its consent withdrawn": {Snapshot: Snapshot{Snapshot: snapshots.Snapshot{Class: retains, Withdrawn: true}}, warm: settings.DefaultWarmTimeout},
-		"a new member":          {Snapshot: Snapshot{Snapshot: snapshots.Snapshot{Class: retains, Members: []members.Member{member("web")}}}, changes: true, warm: settings.DefaultWarmTimeout},
+		"a class that retains":  {Snapshot: Snapshot{Snapshot: ingress.Snapshot{Class: retains}}, retained: true, warm: settings.DefaultWarmTimeout},
+		"its consent withdrawn": {Snapshot: Snapshot{Snapshot: ingress.Snapshot{Class: retains, Withdrawn: true}}, warm: settings.DefaultWarmTimeout},
+		"a new member":          {Snapshot: Snapshot{Snapshot: ingress.Snapshot{Class: retains, Members: []ingress.Member{member("web")}}}, changes: true, warm: settings.DefaultWarmTimeout},
 		"one that departs":      {Snapshot: Snapshot{Departed: map[string]*networkingv1.Ingress{"shop/web": nil}}, changes: true, warm: settings.DefaultWarmTimeout},
 		"a limit":               {Snapshot: Snapshot{Record: rejected}, limits: true, warm: settings.DefaultWarmTimeout},
-		"a time": {Snapshot: Snapshot{Snapshot: snapshots.Snapshot{Class: classes.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{WarmTimeout: &metav1.Duration{Duration: time.Minute}}}}},
+		"a time": {Snapshot: Snapshot{Snapshot: ingress.Snapshot{Class: ingress.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{WarmTimeout: &metav1.Duration{Duration: time.Minute}}}}},
 			warm: time.Minute},
 	} {
 		if c.Retained() != c.retained || c.HasChanges() != c.changes || c.Ask().Limits != c.limits || c.WarmTimeout() != c.warm {
@@ -433,7 +430,7 @@ func TestOnlyTheDepartedAreKept(t *testing.T) {
 		return ing
 	}
 	g := gathererOf(clusterOf(t), nil)
-	var o objects.Objects
+	var o ingress.Objects
 	if err := g.addClasses(t.Context(), map[string]bool{"fairlead": true}, &o, versions{}); err != nil {
 		t.Fatal(err)
 	}

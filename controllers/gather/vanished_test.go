@@ -19,8 +19,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
@@ -269,7 +268,7 @@ func TestTheAddresseeOfADiagnostic(t *testing.T) {
 	there, remembered := &networkingv1.Ingress{}, &networkingv1.Ingress{}
 	g := &Snapshot{
 		Actual: map[string]*networkingv1.Ingress{"shop/there": there},
-		Snapshot: snapshots.Snapshot{Members: []members.Member{
+		Snapshot: ingress.Snapshot{Members: []ingress.Member{
 			{Ingress: &networkingv1.Ingress{}, Owner: routing.Owner{Namespace: "shop", Name: "other"}},
 			{Ingress: remembered, Owner: routing.Owner{Namespace: "shop", Name: "gone"}},
 		}},

@@ -23,8 +23,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -146,15 +145,15 @@ func (c *Gauges) countIngresses(all map[lb.Key]records.Record, emit emitter) {
 	}
 	foreign := map[string]bool{}
 	for _, class := range objects.IngressClasses {
-		foreign[class.Name] = class.Spec.Controller != classes.Controller
+		foreign[class.Name] = class.Spec.Controller != ingress.ControllerName
 	}
 	type nobodys struct{ count, oldest int64 }
 	without := map[string]nobodys{}
 	taken := map[[2]string]int{}
 	for i := range list.Items {
 		ing := &list.Items[i]
-		class := cmp.Or(classes.ClassName(ing), c.Options.WithoutClass)
-		if classes.ClassName(ing) == "" && (class == "" || foreign[class]) {
+		class := cmp.Or(ingress.ClassName(ing), c.Options.WithoutClass)
+		if ingress.ClassName(ing) == "" && (class == "" || foreign[class]) {
 			created := ing.CreationTimestamp.Unix()
 			n, known := without[ing.Namespace]
 			if !known {
@@ -204,10 +203,10 @@ func departedAt(r records.Record, member string) *metav1.Time {
 }
 
 // graceOf returns how long a load balancer serves a member that has left the classes of Fairlead.
-func (c *Gauges) graceOf(key lb.Key, objects objects.Objects) time.Duration {
-	class := classes.FindClass(objects, c.Options, key.Class())
+func (c *Gauges) graceOf(key lb.Key, objects ingress.Objects) time.Duration {
+	class := ingress.FindClass(objects, c.Options, key.Class())
 	if class == nil {
-		class = &classes.Class{}
+		class = &ingress.Class{}
 		if spec := c.Memories.Get(key).Memory.Class; spec != nil {
 			class.LoadBalancerClassSpec = *spec
 		}

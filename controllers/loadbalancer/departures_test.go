@@ -21,8 +21,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -33,7 +32,7 @@ const otherKey = lb.Key("fairlead/shop/other/internal")
 
 // parting is an outcome of a load balancer that shop/web has departed from, and shop/kept has not.
 func parting(ing *networkingv1.Ingress, seen *lb.Observed) (outcome.Outcome, *records.Record) {
-	g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}, Departed: map[string]*networkingv1.Ingress{"shop/web": ing}}
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}, Departed: map[string]*networkingv1.Ingress{"shop/web": ing}}
 	g.Record.Address = "ours.example"
 	next := &records.Record{}
 	next.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/kept"}, {Ingress: "shop/web"}}
@@ -56,7 +55,7 @@ func TestAnIngressDepartsOnceItsRoutesAreGone(t *testing.T) {
 			b := newBench(t)
 			o, next := parting(nil, &lb.Observed{Key: benchKey, Exists: c.exists})
 			if c.retained {
-				o.Snapshot.Class = classes.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}}
+				o.Snapshot.Class = ingress.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain}}
 			}
 			if c.none {
 				o.Snapshot.Departed = nil

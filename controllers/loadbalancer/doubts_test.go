@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -26,7 +26,7 @@ func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	seen, p := emptying(key)
 	r := &Reconciler{Parts: Parts{Disputes: &disputes.Disputes{}, Gatherer: &gather.Gatherer{}}}
-	g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: key}}
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key}}
 	for i, step := range []struct {
 		plan plan.Plan
 		want string

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 )
@@ -65,7 +65,7 @@ func revertUnheld(g *gather.Snapshot, failures []error) {
 			failed[cluster.RefOf(cluster.KindIngress, g.Ingresses[i]).String()] = err
 		}
 	}
-	var reverted []members.Member
+	var reverted []ingress.Member
 	for _, m := range g.Members {
 		err, known := failed[m.Owner.String()], g.Memory.Members[m.Owner.String()]
 		if err == nil || m.Leaving || known.Served && known.LastAccepted == nil {
@@ -85,7 +85,7 @@ func revertUnheld(g *gather.Snapshot, failures []error) {
 	}
 }
 
-func unheldDiagnostic(m members.Member, err error) diag.Diagnostic {
+func unheldDiagnostic(m ingress.Member, err error) diag.Diagnostic {
 	return diag.Diagnostic{
 		Severity: diag.Error, Reason: diag.ChangeWaits, Source: m.Source(),
 		Message: fmt.Sprintf("its change waits: the API server does not take the finalizer %s: %s; it "+

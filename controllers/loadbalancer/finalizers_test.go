@@ -13,8 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -26,53 +25,53 @@ func TestWhichMembersAreEnrolled(t *testing.T) {
 	some := &metav1.Time{Time: time.Now()} // compared as "there is one"
 	for name, c := range map[string]struct {
 		known  []v1alpha1.MemberMemory
-		member members.Member
+		member ingress.Member
 		want   []v1alpha1.MemberMemory // nil where the record is not written
 	}{
 		"one that is new": {
-			member: members.Member{Owner: web, From: otherKey, Move: 1},
+			member: ingress.Member{Owner: web, From: otherKey, Move: 1},
 			want:   []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: string(otherKey), Move: 1}},
 		},
 		"one that is new, before another": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/zoo"}},
-			member: members.Member{Owner: web},
+			member: ingress.Member{Owner: web},
 			want:   []v1alpha1.MemberMemory{{Ingress: "shop/web"}, {Ingress: "shop/zoo"}},
 		},
-		"one that is leaving, and not known": {member: members.Member{Owner: web, Leaving: true}},
+		"one that is leaving, and not known": {member: ingress.Member{Owner: web, Leaving: true}},
 		"one that is known": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", Move: 2, PublishedAt: before}},
-			member: members.Member{Owner: web, Move: 2, From: otherKey},
+			member: ingress.Member{Owner: web, Move: 2, From: otherKey},
 		},
 		"one of an earlier move": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", Move: 2, PublishedAt: before}},
-			member: members.Member{Owner: web, Move: 1, From: otherKey},
+			member: ingress.Member{Owner: web, Move: 1, From: otherKey},
 		},
 		"one that comes back": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", Move: 1, PublishedAt: before, Earlier: []string{"an earlier one"}}},
-			member: members.Member{Owner: web, Move: 2, From: otherKey, Earlier: []routing.Key{"one", "two"}},
+			member: ingress.Member{Owner: web, Move: 2, From: otherKey, Earlier: []routing.Key{"one", "two"}},
 			want:   []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: string(otherKey), Move: 2, Earlier: []string{"one", "two"}}},
 		},
 		"one that comes back, and is leaving": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", Move: 1}},
-			member: members.Member{Owner: web, Move: 2, Leaving: true},
+			member: ingress.Member{Owner: web, Move: 2, Leaving: true},
 		},
 		"one that begins to depart": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web"}},
-			member: members.Member{Owner: web, Leaving: true, Departing: true},
+			member: ingress.Member{Owner: web, Leaving: true, Departing: true},
 			want:   []v1alpha1.MemberMemory{{Ingress: "shop/web", DepartedAt: some}},
 		},
 		"one that is departing": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", DepartedAt: before}},
-			member: members.Member{Owner: web, Leaving: true, Departing: true},
+			member: ingress.Member{Owner: web, Leaving: true, Departing: true},
 		},
 		"one that departs no more": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", DepartedAt: before}},
-			member: members.Member{Owner: web},
+			member: ingress.Member{Owner: web},
 			want:   []v1alpha1.MemberMemory{{Ingress: "shop/web"}},
 		},
 		"one that had vanished": {
 			known:  []v1alpha1.MemberMemory{{Ingress: "shop/web", VanishedAt: before, Unconfirmed: true}},
-			member: members.Member{Owner: web},
+			member: ingress.Member{Owner: web},
 			want:   []v1alpha1.MemberMemory{{Ingress: "shop/web"}},
 		},
 	} {
@@ -81,7 +80,7 @@ func TestWhichMembersAreEnrolled(t *testing.T) {
 			if err := b.Memories.Ready(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey, Members: []members.Member{c.member}}}
+			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{c.member}}}
 			g.Actual = map[string]*networkingv1.Ingress{"shop/web": ask()}
 			g.Record.Memory.Members = c.known
 			if err := b.recordMembers(t.Context(), g); err != nil {
@@ -112,8 +111,8 @@ func TestTheStatusOfADepartingIngressIsNotRepaired(t *testing.T) {
 	for _, departs := range []bool{false, true} {
 		b := newBench(t, published(false))
 		ing := b.ingress()
-		member := members.Member{Ingress: ing, Owner: routing.Owner{Namespace: "shop", Name: "web"}, Leaving: departs, Departing: departs}
-		g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey, Members: []members.Member{member}}}
+		member := ingress.Member{Ingress: ing, Owner: routing.Owner{Namespace: "shop", Name: "web"}, Leaving: departs, Departing: departs}
+		g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{member}}}
 		if err := b.Memories.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -11,9 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
@@ -48,7 +46,7 @@ func wanted(rules ...lb.Rule) lb.LoadBalancer {
 func TestWhichRulesAreForeign(t *testing.T) {
 	web, mine, byHand := to("web.example", "ours"), to("old.example", "ours"), to("hand.example", "theirs")
 	seen := on(web, mine, byHand)
-	fresh := members.Member{Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}}
+	fresh := ingress.Member{Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}}
 	for name, c := range map[string]struct {
 		recorded []string
 		changes  bool
@@ -64,9 +62,9 @@ func TestWhichRulesAreForeign(t *testing.T) {
 		"all are wanted":                 {want: wanted(web, mine, byHand)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}
+			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
 			if g.Memory.Rules = c.recorded; c.changes {
-				g.Members = []members.Member{fresh}
+				g.Members = []ingress.Member{fresh}
 			}
 			var rules foreignRules
 			found, news := rules.find(g, seen, c.want)
@@ -92,7 +90,7 @@ func hostsOf(found []planner.ForeignRule) (hosts []string) {
 // Of a load balancer that was deleted nothing is known.
 func TestForeignRulesOfTheNextObservation(t *testing.T) {
 	web, byHand, again := to("web.example", "ours"), to("hand.example", "ours"), to("again.example", "ours")
-	g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
 	var rules foreignRules
 	rules.find(g, on(web, byHand), wanted(web))
 	g.Memory.Rules = []string{planner.RuleDigest(80, byHand), planner.RuleDigest(80, again)} // is older than what was observed
@@ -110,7 +108,7 @@ func TestForeignRulesOfTheNextObservation(t *testing.T) {
 func TestWhatBecomesOfForeignRules(t *testing.T) {
 	web, byHand := to("web.example", "ours"), to("hand.example", "theirs")
 	for policy, stays := range map[string]bool{"": false, v1alpha1.UnknownRulesKeep: true} {
-		g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey, Class: classes.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{UnknownRules: policy}}}}
+		g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Class: ingress.Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{UnknownRules: policy}}}}
 		var rules foreignRules
 		built := model.Built{LoadBalancer: wanted(web)}
 		found := rules.applyForeignRulePolicy(t.Context(), g, on(web, byHand), &built)

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -31,7 +31,7 @@ import (
 // shows further ones. If no plan is permitted, it returns the first one.
 func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
 	seen *lb.Observed) outcome.Outcome {
-	first := r.planWith(ctx, snap, facts, seen, snapshots.Hold{})
+	first := r.planWith(ctx, snap, facts, seen, ingress.Hold{})
 	if first.Forbidden == "" {
 		return first
 	}
@@ -43,7 +43,7 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 			return first
 		}
 		if last = r.planWith(ctx, snap, facts, seen, hold); last.Forbidden == "" {
-			last = c.release(last, func(hold snapshots.Hold) outcome.Outcome {
+			last = c.release(last, func(hold ingress.Hold) outcome.Outcome {
 				return r.planWith(ctx, snap, facts, seen, hold)
 			})
 			last.HoldBack(first, told)
@@ -55,7 +55,7 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 
 // planWith makes a plan with some Ingresses held back, and judges it.
 func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
-	seen *lb.Observed, hold snapshots.Hold) outcome.Outcome {
+	seen *lb.Observed, hold ingress.Hold) outcome.Outcome {
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Held(hold, snap.Departed), facts, seen, caps) // cannot fail
 	// Rules that another writer has made.
@@ -101,14 +101,14 @@ func changedIngresses(snap *gather.Snapshot) map[string]bool {
 // changes does not help, namespaces that still violate an expectation are left out. Each namespace
 // is held back once, loses single Ingresses once, and is left out once, so plans are made again three
 // times for each namespace at most.
-func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
+func (c *causes) holdMore(o outcome.Outcome) ingress.Hold {
 	if hold := c.holdMoreOf(o, false); !hold.Equal(o.Hold) {
 		return hold
 	}
 	return c.holdMoreOf(o, true)
 }
 
-func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) snapshots.Hold {
+func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
 	hold := o.Hold
 	add := func(namespace string) bool {
 		fresh := namespace != "" && !slices.Contains(hold.Namespaces, namespace)
@@ -169,7 +169,7 @@ func (c *causes) changes(namespace string) bool {
 }
 
 // holdsSome reports whether something of a namespace is held back.
-func holdsSome(hold snapshots.Hold, namespace string) bool {
+func holdsSome(hold ingress.Hold, namespace string) bool {
 	return slices.Contains(hold.Namespaces, namespace) ||
 		slices.ContainsFunc(hold.Ingresses, func(i string) bool { return namespaceOf(i) == namespace })
 }
@@ -191,7 +191,7 @@ func (c *causes) suspectsOf(o outcome.Outcome) *expectations.Suspects {
 // release makes a permitted plan again without holding back those who may have been held back
 // because of another namespace's change, if that is permitted, too.
 func (c *causes) release(o outcome.Outcome,
-	plan func(snapshots.Hold) outcome.Outcome) outcome.Outcome {
+	plan func(ingress.Hold) outcome.Outcome) outcome.Outcome {
 	for _, namespace := range c.doubtful {
 		hold := o.Hold
 		hold.Namespaces = slices.DeleteFunc(slices.Clone(hold.Namespaces), func(n string) bool {

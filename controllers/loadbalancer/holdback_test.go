@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/plan"
 )
 
@@ -40,7 +40,7 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Parts: Parts{Gatherer: &gather.Gatherer{Grace: time.Hour}, ReadOnly: c.readOnly}}
-			g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}
+			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
 			o := outcome.Outcome{Snapshot: g, Observed: seen, Plan: c.plan}
 			if c.paused {
 				g.PausedBy = "the IngressClass"

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -117,7 +117,7 @@ func TestWhichWaitsOutliveAReconcile(t *testing.T) {
 			if time.Sleep(time.Minute); c.over {
 				end()
 			}
-			o := outcome.Outcome{Snapshot: &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}, Observed: &lb.Observed{Key: benchKey}, Err: c.err}
+			o := outcome.Outcome{Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}, Observed: &lb.Observed{Key: benchKey}, Err: c.err}
 			if got := reasons(r.waitsFor(o, &records.Record{}, time.Now())); got != c.want {
 				t.Errorf("%s: it waits for %q, want %q", name, got, c.want)
 			}
@@ -125,7 +125,7 @@ func TestWhichWaitsOutliveAReconcile(t *testing.T) {
 	}
 	for err, want := range map[error]string{errStep: "", providers.ErrPending: v1alpha1.ReasonCloud, providers.ErrThrottled: v1alpha1.ReasonThrottled} {
 		r, _ := waiter(t)
-		if got := reasons(r.waitsUnobserved(&gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}, err, time.Now())); got != want {
+		if got := reasons(r.waitsUnobserved(&gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}, err, time.Now())); got != want {
 			t.Errorf("after %v it waits for %q, want %q", err, got, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -131,7 +131,7 @@ func TestWhenARecordWasLost(t *testing.T) {
 			if !c.never {
 				b.Grace = time.Hour
 			}
-			g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}, Record: c.record}
+			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}, Record: c.record}
 			g.Record.Memory.LostAt = c.lost
 			if err := b.noteLostRecord(t.Context(), g, &lb.Observed{Key: benchKey, Exists: !c.absent}, now); err != nil {
 				t.Fatal(err)

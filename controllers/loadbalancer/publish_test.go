@@ -17,8 +17,7 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -39,7 +38,7 @@ func TestWhenAnIngressHasTheAddress(t *testing.T) {
 		shut             bool // nothing of it is served
 		err              error
 		withheld         string
-		member           members.Member // what it says besides
+		member           ingress.Member // what it says besides
 		unserved         bool           // as the record says
 		unknown          bool           // to the record
 		at               *metav1.Time   // when it was published
@@ -64,8 +63,8 @@ func TestWhenAnIngressHasTheAddress(t *testing.T) {
 		"it is withheld, and it was published":  {withheld: v1alpha1.ReasonPaused, err: errStep, at: &before, published: true},
 		"it was never served":                   {unserved: true},
 		"it was published, and not served":      {unserved: true, at: &before, published: true},
-		"it is leaving":                         {member: members.Member{Leaving: true}},
-		"it has vanished":                       {member: members.Member{Vanished: true}},
+		"it is leaving":                         {member: ingress.Member{Leaving: true}},
+		"it has vanished":                       {member: ingress.Member{Vanished: true}},
 		"it is not in the record":               {unknown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +73,7 @@ func TestWhenAnIngressHasTheAddress(t *testing.T) {
 				ing.Status.LoadBalancer.Ingress = nil
 			}
 			b := newBench(t, ing)
-			m := members.New(b.ingress(), settings.Values{})
+			m := ingress.NewMember(b.ingress(), settings.Values{})
 			m.Leaving, m.Vanished = c.member.Leaving, c.member.Vanished
 			seen := &lb.Observed{Key: benchKey, Exists: !c.absent, Active: !c.inactive, Address: lb.Address{Hostname: "ours.example"}}
 			if !c.shut {
@@ -82,7 +81,7 @@ func TestWhenAnIngressHasTheAddress(t *testing.T) {
 			}
 			table := &precedence.Table{Config: routing.Config{Routes: []routing.Route{{Owner: m.Owner, Ports: []int32{80}}}}}
 			o := outcome.Outcome{Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: table}, Err: c.err, Withheld: c.withheld}
-			o.Snapshot = &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey, Members: []members.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
+			o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
 			o.Snapshot.Record.Address = "ours.example"
 			next := &records.Record{Address: "ours.example"}
 			if !c.unknown {
@@ -134,11 +133,11 @@ func TestTheAddressIsInTheRecordFirst(t *testing.T) {
 					},
 				}))
 			}
-			m := members.New(b.ingress(), settings.Values{})
+			m := ingress.NewMember(b.ingress(), settings.Values{})
 			seen := &lb.Observed{Key: benchKey, Exists: true, Active: true, Address: lb.Address{Hostname: "ours.example"}, Listeners: []lb.ObservedListener{{Port: 80}}}
 			table := &precedence.Table{Config: routing.Config{Routes: []routing.Route{{Owner: m.Owner, Ports: []int32{80}}}}}
 			o := outcome.Outcome{Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: table}}
-			o.Snapshot = &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey, Members: []members.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
+			o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
 			o.Snapshot.Record.Address = c.recorded
 			next := &records.Record{Address: "ours.example", Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Served: true}}}}
 			if err := b.publish(t.Context(), o, next); (err != nil) != (c.unrecorded || c.refused) {

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -147,7 +147,7 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 }
 
 // compile calls model.Compile, and measures its duration.
-func (r *Reconciler) compile(snap snapshots.Snapshot, facts lb.Facts, seen *lb.Observed,
+func (r *Reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed,
 	caps lb.Capabilities) model.Built {
 	begin := time.Now()
 	facts.AddObserved(seen)

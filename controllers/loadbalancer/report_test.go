@@ -28,8 +28,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -42,7 +41,7 @@ import (
 
 // done is the outcome of a load balancer that exists and has nothing to do.
 func done(change func(*outcome.Outcome)) outcome.Outcome {
-	g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}, ReadAt: time.Now()}
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}, ReadAt: time.Now()}
 	o := outcome.Outcome{
 		Snapshot: g, Observed: &lb.Observed{Key: benchKey, Exists: true, Active: true}, Capabilities: lb.ALB(),
 		Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: &precedence.Table{}},
@@ -70,7 +69,7 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 		m.Ingress = "shop/web"
 		return []v1alpha1.MemberMemory{m}
 	}
-	departing := members.New(ask("shop.example"), settings.Values{})
+	departing := ingress.NewMember(ask("shop.example"), settings.Values{})
 	departing.Leaving, departing.Departing = true, true
 	for name, c := range map[string]struct {
 		change      func(*outcome.Outcome)
@@ -100,7 +99,7 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{VanishedAt: &now})
 		}, least: 50 * time.Minute, most: time.Hour, anyway: true},
 		"an Ingress departs": {change: func(o *outcome.Outcome) {
-			o.Snapshot.Members = []members.Member{departing}
+			o.Snapshot.Members = []ingress.Member{departing}
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{DepartedAt: &now})
 		}, least: settings.DefaultMoveGrace - time.Minute, most: settings.DefaultMoveGrace, anyway: true},
 	} {
@@ -169,7 +168,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 			b.gate.Served(named, table)
 			b.writes.add(named, []string{"rule"}, nil, time.Now())
 			b.Targets.Expect(named, []cluster.Ref{{Kind: cluster.KindService}}, nil)
-			b.Reconciler.rules.find(&gather.Snapshot{Snapshot: snapshots.Snapshot{Key: named}}, seen, lb.LoadBalancer{})
+			b.Reconciler.rules.find(&gather.Snapshot{Snapshot: ingress.Snapshot{Key: named}}, seen, lb.LoadBalancer{})
 			b.Waits.Set(named, v1alpha1.ReasonQueued, time.Now())
 			b.doubts.confirm(plan.Plan{Key: named, Steps: []plan.Planned{{Step: plan.CreateTargetGroup{}}}})
 			told := diag.Diagnostic{Source: diag.Source{Kind: cluster.KindIngress, Namespace: "shop", Name: "web"}, Severity: diag.Warning, Reason: diag.ConsentWithdrawn}
@@ -291,8 +290,8 @@ func TestUntilWhenTheRecordHasAnAddress(t *testing.T) {
 					o.Snapshot.Departed = map[string]*networkingv1.Ingress{"shop/web": b.ingress()}
 				}
 				if c.member {
-					m := members.New(b.ingress(), settings.Values{})
-					o.Snapshot.Members, o.Snapshot.Actual = []members.Member{m}, map[string]*networkingv1.Ingress{"shop/web": b.ingress()}
+					m := ingress.NewMember(b.ingress(), settings.Values{})
+					o.Snapshot.Members, o.Snapshot.Actual = []ingress.Member{m}, map[string]*networkingv1.Ingress{"shop/web": b.ingress()}
 				}
 			})
 			if c.departed || c.unwritable {
@@ -394,11 +393,11 @@ func TestACloudThatCannotBeReadIsReported(t *testing.T) {
 		if c.ended {
 			end()
 		}
-		g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}
+		g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
 		before := []metav1.Condition{{Type: v1alpha1.ConditionProgrammed, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionWaiting, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonThrottled, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}
 		g.Record.Conditions = slices.Clone(before)
 		if c.members {
-			g.Members = []members.Member{members.New(ask("shop.example"), settings.Values{})}
+			g.Members = []ingress.Member{ingress.NewMember(ask("shop.example"), settings.Values{})}
 		}
 		if c.remembered {
 			g.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}

@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -32,7 +31,7 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 		}}
 	}
 	pods := map[string]string{"app": "web"}
-	g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Objects: objects.Objects{
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Objects: ingress.Objects{
 		Services:       []*corev1.Service{service("shop", "web", nil), service("shop", "api", pods), service("office", "web", pods)},
 		EndpointSlices: []*discoveryv1.EndpointSlice{slice("shop", "web"), slice("shop", "api"), slice("office", "web")},
 	}}}

@@ -13,8 +13,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -56,7 +55,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{warmups: warmups{byGroup: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
-			snap := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: key, Objects: objects.Objects{Services: c.services, EndpointSlices: c.slices}}}
+			snap := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.warmups.assumeWarm(t.Context(), snap, seen)
 			if got := seen.TargetGroups[0].Ready; got != c.over {
 				t.Errorf("taken for healthy: %t, want %t", got, c.over)

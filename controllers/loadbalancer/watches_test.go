@@ -25,7 +25,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -136,7 +136,7 @@ func TestWhatALoadBalancerIsReconciledFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				edge := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}
-				edge.Spec.Controller = classes.Controller
+				edge.Spec.Controller = ingress.ControllerName
 				edge.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "edge"}
 				w := newWatching(t, c.readOnly, c.none, ask("a.example"), edge, &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "edge"}}, &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: "of-others"}},
 					&corev1.Service{ObjectMeta: in("web")}, &corev1.Service{ObjectMeta: in("other")}, &v1alpha1.Backend{ObjectMeta: in("split")}, &corev1.Secret{ObjectMeta: in("tls")})
@@ -183,7 +183,7 @@ func (w *watching) remember(keys ...lb.Key) {
 func TestWhatAClassConcerns(t *testing.T) {
 	class := func(name, kind, namespace string) *networkingv1.IngressClass {
 		c := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		c.Spec.Controller = classes.Controller
+		c.Spec.Controller = ingress.ControllerName
 		if c.Spec.Parameters = (&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: kind, Name: "p"}); namespace != "" {
 			c.Spec.Parameters.Namespace, c.Spec.Parameters.Scope = &namespace, new(networkingv1.IngressClassParametersReferenceScopeNamespace)
 		}

@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // A classMaker creates an IngressClass whenever it is missing. It never changes an existing one:
@@ -57,7 +57,7 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 		return reconcile.Result{}, err
 	case there == nil:
 		return reconcile.Result{}, c.create(ctx)
-	case there.Spec.Controller == classes.Controller:
+	case there.Spec.Controller == ingress.ControllerName:
 		c.last = &there.Spec
 		return reconcile.Result{}, nil
 	}
@@ -75,7 +75,7 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 func (c *classMaker) create(ctx context.Context) error {
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: c.name},
-		Spec:       networkingv1.IngressClassSpec{Controller: classes.Controller},
+		Spec:       networkingv1.IngressClassSpec{Controller: ingress.ControllerName},
 	}
 	if c.last != nil {
 		class.Spec = *c.last

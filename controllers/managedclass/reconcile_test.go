@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -81,11 +81,11 @@ func (c trial) there(t *testing.T) *networkingv1.IngressClass {
 func TestAMissingClassIsCreated(t *testing.T) {
 	for name, before := range map[string]*networkingv1.IngressClass{
 		"it never was there": nil,
-		"it had parameters":  classOf(classes.Controller, "internal"),
+		"it had parameters":  classOf(ingress.ControllerName, "internal"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTrial(remembered{}, interceptor.Funcs{})
-			want := classOf(classes.Controller, "")
+			want := classOf(ingress.ControllerName, "")
 			if before != nil {
 				want = before
 				if err := c.client.Create(t.Context(), before.DeepCopy()); err != nil {
@@ -209,7 +209,7 @@ func TestTheClassIsWatched(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := classOf(classes.Controller, "")
+		other := classOf(ingress.ControllerName, "")
 		other.Name = "other"
 		for i, c := range []struct {
 			do   func()
@@ -217,7 +217,7 @@ func TestTheClassIsWatched(t *testing.T) {
 		}{
 			{func() {}, []string{"fairlead"}},
 			{func() { informer.Delete(other) }, nil},
-			{func() { informer.Delete(classOf(classes.Controller, "")) }, []string{"fairlead"}},
+			{func() { informer.Delete(classOf(ingress.ControllerName, "")) }, []string{"fairlead"}},
 		} {
 			c.do()
 			synctest.Wait()

@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -130,7 +130,7 @@ func (c *Collector) find(ctx context.Context) (out found, err error) {
 	}
 	usable := map[string]bool{}
 	for _, class := range objects.IngressClasses {
-		usable[class.Name] = class.Spec.Controller == classes.Controller
+		usable[class.Name] = class.Spec.Controller == ingress.ControllerName
 	}
 	if out.lost, err = c.lostIngresses(ctx); err != nil {
 		return out, err

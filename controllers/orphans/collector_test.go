@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/controllertest"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -234,7 +234,7 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 			begin: func(*setup) {},
 			end: func(s *setup) {
 				class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}
-				class.Spec.Controller = classes.Controller
+				class.Spec.Controller = ingress.ControllerName
 				s.create(class)
 			},
 			by: heldByClass, says: `"orphans"=["gone/shop/orphan/internal"]`,

@@ -11,8 +11,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -26,9 +25,9 @@ func after(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(d)
 
 // outcomeOf returns the outcome of a load balancer of this class, of which nothing exists.
 func outcomeOf(spec v1alpha1.LoadBalancerClassSpec) Outcome {
-	class := classes.Class{LoadBalancerClassSpec: spec}
+	class := ingress.Class{LoadBalancerClassSpec: spec}
 	return Outcome{
-		Snapshot: &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: "k", Class: class}, ReadAt: noon},
+		Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k", Class: class}, ReadAt: noon},
 		Observed: &lb.Observed{},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -96,7 +96,7 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 }
 
 // learnVersion records that the current version of a member is served.
-func learnVersion(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
+func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
 	version := memory.Accept(m.Ingress)
 	if known.LastAccepted == nil ||

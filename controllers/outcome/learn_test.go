@@ -12,10 +12,9 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
-	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
@@ -24,9 +23,9 @@ import (
 )
 
 // learning is an outcome by which all is served: a load balancer with one member.
-func learning(m members.Member) Outcome {
+func learning(m ingress.Member) Outcome {
 	o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
-	o.Snapshot.Members = []members.Member{m}
+	o.Snapshot.Members = []ingress.Member{m}
 	o.Built.Table = &precedence.Table{Config: routing.Config{Members: []routing.Owner{m.Owner}}}
 	o.Built.LoadBalancer.Key = o.Snapshot.Key
 	o.Observed.Exists = true
@@ -139,7 +138,7 @@ func TestRejectionsAndOwnersAreRemembered(t *testing.T) {
 	m := memberOf("web")
 	o := learning(m)
 	o.Snapshot.Key = "-/@public/"
-	o.Snapshot.Owners = ownership.Resolve([]ownership.Claim{{Host: "a.test", By: m.Owner}}, nil)
+	o.Snapshot.Owners = ingress.ResolveOwners([]ingress.HostClaim{{Host: "a.test", By: m.Owner}}, nil)
 	o.Run.Rejections = []providers.Rejection{{Step: plan.CreateRule{}, Origin: []diag.Source{m.Source()}, Err: errors.New("no")}}
 	o.Err = errors.New("no")
 	next := recordOf(v1alpha1.MemberMemory{Ingress: "shop/web"})

@@ -12,10 +12,9 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
-	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -28,8 +27,8 @@ func recordOf(members ...v1alpha1.MemberMemory) *records.Record {
 	return &records.Record{Memory: v1alpha1.Memory{Members: members}}
 }
 
-func memberOf(name string) members.Member {
-	return members.Member{
+func memberOf(name string) ingress.Member {
+	return ingress.Member{
 		Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}},
 		Owner:   routing.Owner{Namespace: "shop", Name: name},
 	}
@@ -64,7 +63,7 @@ func TestMovesEndAfterTheGrace(t *testing.T) {
 }
 
 func TestUntilLetGo(t *testing.T) {
-	departing := func(name string) members.Member {
+	departing := func(name string) ingress.Member {
 		m := memberOf(name)
 		m.Departing = true
 		return m
@@ -73,17 +72,17 @@ func TestUntilLetGo(t *testing.T) {
 		return v1alpha1.MemberMemory{Ingress: "shop/" + name, DepartedAt: after(-ago)}
 	}
 	for name, c := range map[string]struct {
-		members []members.Member
+		members []ingress.Member
 		known   []v1alpha1.MemberMemory
 		want    time.Duration
 	}{
 		"no member":           {},
-		"one that stays":      {[]members.Member{memberOf("a")}, []v1alpha1.MemberMemory{left("a", time.Minute)}, 0},
-		"one that is unknown": {[]members.Member{departing("a")}, nil, 0},
-		"one without a time":  {[]members.Member{departing("a")}, []v1alpha1.MemberMemory{{Ingress: "shop/a"}}, 0},
-		"one":                 {[]members.Member{departing("a")}, []v1alpha1.MemberMemory{left("a", time.Minute)}, 9 * time.Minute},
-		"one that is late":    {[]members.Member{departing("a")}, []v1alpha1.MemberMemory{left("a", time.Hour)}, queue.AfterConflict},
-		"the first of two":    {[]members.Member{departing("a"), departing("b")}, []v1alpha1.MemberMemory{left("a", time.Minute), left("b", 3*time.Minute)}, 7 * time.Minute},
+		"one that stays":      {[]ingress.Member{memberOf("a")}, []v1alpha1.MemberMemory{left("a", time.Minute)}, 0},
+		"one that is unknown": {[]ingress.Member{departing("a")}, nil, 0},
+		"one without a time":  {[]ingress.Member{departing("a")}, []v1alpha1.MemberMemory{{Ingress: "shop/a"}}, 0},
+		"one":                 {[]ingress.Member{departing("a")}, []v1alpha1.MemberMemory{left("a", time.Minute)}, 9 * time.Minute},
+		"one that is late":    {[]ingress.Member{departing("a")}, []v1alpha1.MemberMemory{left("a", time.Hour)}, queue.AfterConflict},
+		"the first of two":    {[]ingress.Member{departing("a"), departing("b")}, []v1alpha1.MemberMemory{left("a", time.Minute), left("b", 3*time.Minute)}, 7 * time.Minute},
 	} {
 		o := outcomeOf(graceful)
 		o.Snapshot.Members = c.members
@@ -128,9 +127,9 @@ func TestHostsStayReserved(t *testing.T) {
 	o := outcomeOf(graceful)
 	o.Snapshot.Key = "-/@public/"
 	o.Built.Table = &precedence.Table{Config: routing.Config{Yielding: []routing.Host{"b.test"}}}
-	o.Snapshot.Owners = ownership.Resolve(
-		[]ownership.Claim{{Host: "b.test", By: routing.Owner{Namespace: "shop", Name: "web"}}, {Host: routing.Any, By: routing.Owner{Namespace: "shop", Name: "web"}}},
-		[]ownership.Holding{{Host: "c.test", Namespace: "blog"}})
+	o.Snapshot.Owners = ingress.ResolveOwners(
+		[]ingress.HostClaim{{Host: "b.test", By: routing.Owner{Namespace: "shop", Name: "web"}}, {Host: routing.Any, By: routing.Owner{Namespace: "shop", Name: "web"}}},
+		[]ingress.HostHolding{{Host: "c.test", Namespace: "blog"}})
 	known := v1alpha1.Memory{Hosts: []v1alpha1.HostOwner{
 		{Host: "a.test", Namespace: "blog", Until: after(0)},
 		{Host: "aa.test", Namespace: "blog", Until: after(2 * time.Minute)},

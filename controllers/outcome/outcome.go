@@ -12,8 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -32,7 +31,7 @@ type Outcome struct {
 	// ForeignRules are the rules that another writer has made.
 	ForeignRules []planner.ForeignRule
 	// Hold has what the plan holds back, and Held the reason.
-	Hold snapshots.Hold
+	Hold ingress.Hold
 	Held Holdback
 	// Forbidden is the reason of the expectations or of the proof against the plan; "" for none.
 	Forbidden string
@@ -67,14 +66,14 @@ func (o Outcome) Served() bool {
 
 // ServedTo returns a function that reports whether the cloud has all that a member asks for. If the
 // cloud does not carry out a step of one namespace, the others are served.
-func (o Outcome) ServedTo() func(members.Member) bool {
+func (o Outcome) ServedTo() func(ingress.Member) bool {
 	served := o.Served()
 	noStep := len(o.Run.Failed) == 0 && !queue.OnlyPendingOrRejected(o.Err) // it was stopped
 	if served || o.Withheld != "" || noStep {
-		return func(members.Member) bool { return served }
+		return func(ingress.Member) bool { return served }
 	}
 	left := o.Left()
-	return func(m members.Member) bool {
+	return func(m ingress.Member) bool {
 		return !slices.ContainsFunc(left(m.Namespace).Steps, func(s plan.Planned) bool {
 			return o.concerns(s, m.Namespace, &m.Spec) &&
 				!onlyDeletesUnused(plan.Plan{Steps: []plan.Planned{s}})

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
@@ -25,7 +25,7 @@ func TestStatusesAndEventsArePrintable(t *testing.T) {
 	const hostile = "/a\x1b[2J\n\r\u202e\u009b\u200b\xff"
 	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: diag.Source{Kind: cluster.KindIngress, Name: hostile, Field: hostile}, Message: hostile}
 	o := Outcome{
-		Snapshot: &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: "k"}},
+		Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k"}},
 		Built:    model.Built{Diagnostics: []diag.Diagnostic{d}},
 		Observed: &lb.Observed{},
 		Plan: plan.Plan{Key: "k", Steps: []plan.Planned{{Step: plan.CreateTargetGroup{Group: lb.TargetGroup{ID: hostile, Protocol: hostile}}}}, Diagnostics: []diag.Diagnostic{

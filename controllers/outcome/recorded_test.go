@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -21,7 +21,7 @@ import (
 
 func TestRecordsReportWhatThereIs(t *testing.T) {
 	o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
-	o.Snapshot.Members = []members.Member{memberOf("b"), memberOf("a")}
+	o.Snapshot.Members = []ingress.Member{memberOf("b"), memberOf("a")}
 	o.Snapshot.Record.LastError, o.Snapshot.Record.Diagnostics, o.Snapshot.Record.OmittedDiagnostics = "before", []v1alpha1.Diagnostic{{}}, 7
 	o.Snapshot.Record.Listeners = []v1alpha1.ListenerStatus{{Port: 1}}
 	o.Capabilities.Rules = 100
@@ -115,7 +115,7 @@ func TestFinished(t *testing.T) {
 		"":                   func(*Outcome, *records.Record) {},
 		"a failure":          func(o *Outcome, _ *records.Record) { o.Err = errors.New("on fire") },
 		"a plan is withheld": func(o *Outcome, _ *records.Record) { o.Withheld = v1alpha1.ReasonPaused },
-		"a member":           func(o *Outcome, _ *records.Record) { o.Snapshot.Members = []members.Member{memberOf("a")} },
+		"a member":           func(o *Outcome, _ *records.Record) { o.Snapshot.Members = []ingress.Member{memberOf("a")} },
 		"a departed member": func(o *Outcome, _ *records.Record) {
 			o.Snapshot.Departed = map[string]*networkingv1.Ingress{"shop/a": nil}
 		},

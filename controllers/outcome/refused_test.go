@@ -12,8 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -26,7 +25,7 @@ import (
 // another would be asked for again at once, and so would the other after it.
 func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	m := members.Member{
+	m := ingress.Member{
 		Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}},
 		Owner:   routing.Owner{Namespace: "shop", Name: "web"},
 	}
@@ -40,7 +39,7 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		})
 		o.Run.Rejections[i].Origin = append(o.Run.Rejections[i].Origin, m.Source().At(fmt.Sprintf("spec.tls[%d].secretName", i)))
 	}
-	o.Snapshot = &gather.Snapshot{Snapshot: snapshots.Snapshot{Members: []members.Member{m}}, ReadAt: now}
+	o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Members: []ingress.Member{m}}, ReadAt: now}
 	o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
 
 	next := *o.Snapshot.Record.DeepCopy()

@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
@@ -42,7 +42,7 @@ type refusal struct {
 }
 
 // refusals returns the steps that were rejected because of a member.
-func (o Outcome) refusals(m members.Member) []refusal {
+func (o Outcome) refusals(m ingress.Member) []refusal {
 	var out []refusal
 	for _, r := range o.Run.Rejections {
 		if source, asks := requestedAt(r, m); asks {
@@ -114,7 +114,7 @@ func (o Outcome) LearnsRejections() bool {
 
 // requestedAt returns the place where a member asks for a rejected step, and reports whether it
 // does.
-func requestedAt(r providers.Rejection, m members.Member) (diag.Source, bool) {
+func requestedAt(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 	switch r.Step.(type) {
 	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // all members need it
 		return m.Source(), true
@@ -137,7 +137,7 @@ func requestedAt(r providers.Rejection, m members.Member) (diag.Source, bool) {
 
 // refusableVersion returns the version of a member that the next compilation leaves out to avoid
 // the step; "" if this would not help, or would remove served routes.
-func (o Outcome) refusableVersion(s plan.Step, m members.Member) string {
+func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule,
 		plan.ModifyRule:
@@ -158,7 +158,7 @@ func (o Outcome) refusableVersion(s plan.Step, m members.Member) string {
 
 // hasLastCertificate reports whether the load balancer has the last certificate of a member's
 // Secret.
-func (o Outcome) hasLastCertificate(next lb.Certificate, m members.Member) bool {
+func (o Outcome) hasLastCertificate(next lb.Certificate, m ingress.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
 		return slices.Contains(next.Secrets, secret) &&
@@ -167,7 +167,7 @@ func (o Outcome) hasLastCertificate(next lb.Certificate, m members.Member) bool 
 }
 
 // isSecured reports whether a member may be served over HTTPS with another certificate.
-func isSecured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
+func isSecured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 	hosts := slices.Clone(next.Hosts)
 	for _, r := range m.Spec.Rules {
 		hosts = append(hosts, r.Host)
@@ -193,7 +193,7 @@ func isSecured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
 
 // reportedMessage returns the reported message of the same failure, if there is one: each answer
 // has another request ID.
-func (o Outcome) reportedMessage(m members.Member, source diag.Source, message string) string {
+func (o Outcome) reportedMessage(m ingress.Member, source diag.Source, message string) string {
 	if known := records.MemberOf(&o.Snapshot.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
@@ -249,7 +249,7 @@ func (o Outcome) refusedParkingRules() []diag.Diagnostic {
 }
 
 // learnRejections records the refused versions of a member. A repeated refusal keeps its message.
-func (o Outcome) learnRejections(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
+func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	// the author has seen more than five messages, and one for each certificate
 	most := 5 + len(m.Spec.TLS)
 	for _, r := range o.refusals(m) {

@@ -13,7 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
@@ -41,7 +41,7 @@ func TestRejectedStepsAreToldToThoseBehindThem(t *testing.T) {
 		"a web ACL":              {plan.GuardLoadBalancer{}, []diag.Source{place}, "", ""},
 	} {
 		r := providers.Rejection{Step: c.step, Origin: c.origin}
-		for m, want := range map[*members.Member]string{&a: c.a, &b: c.b} {
+		for m, want := range map[*ingress.Member]string{&a: c.a, &b: c.b} {
 			source, asks := requestedAt(r, *m)
 			if asks != (want != "") || asks && source.String() != want {
 				t.Errorf("%s: %s is told at %q, %t; want %q", name, m.Owner, source, asks, want)
@@ -166,7 +166,7 @@ func TestRejectionsThatNothingRelieves(t *testing.T) {
 	leaving := memberOf("leaving")
 	leaving.Leaving = true
 	o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
-	o.Snapshot.Members = []members.Member{memberOf("a"), leaving}
+	o.Snapshot.Members = []ingress.Member{memberOf("a"), leaving}
 	no := errors.New("no")
 	o.Run.Rejections = []providers.Rejection{
 		{Step: plan.ModifyLoadBalancer{}, Err: no}, {Step: plan.ModifyLoadBalancer{}, Err: no},

@@ -9,7 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -66,7 +66,7 @@ func NewReach(address lb.Address, table *precedence.Table, open func(port int32)
 // no address in its status: external-dns would publish it, and Argo CD reports an Ingress with an
 // address as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/, Ingress).
 // Events and the LoadBalancer have the reason.
-func (r Reach) Serves(m members.Member) bool {
+func (r Reach) Serves(m ingress.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
 		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool {
 			return rule.HTTP != nil
@@ -76,7 +76,7 @@ func (r Reach) Serves(m members.Member) bool {
 
 // StatusOf returns the status of a served member: the address, and its ports with their problems.
 // It includes ports that the member asks for and does not have, with the reason.
-func (r Reach) StatusOf(m members.Member) []networkingv1.IngressLoadBalancerIngress {
+func (r Reach) StatusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
 	problems := map[int32]diag.Diagnostic{}
 	for _, d := range r.problems[m.Source()] {
 		ports := d.Ports.List()

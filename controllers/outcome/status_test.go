@@ -11,17 +11,14 @@ import (
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // memberWith is the only member of a load balancer with what was compiled of it.
-func memberWith(t *testing.T, edit func(*networkingv1.Ingress)) (members.Member, model.Built) {
+func memberWith(t *testing.T, edit func(*networkingv1.Ingress)) (ingress.Member, model.Built) {
 	t.Helper()
 	prefix := networkingv1.PathTypePrefix
 	ing := &networkingv1.Ingress{
@@ -36,7 +33,7 @@ func memberWith(t *testing.T, edit func(*networkingv1.Ingress)) (members.Member,
 		},
 	}
 	edit(ing)
-	snapshots, found := placement.Split(objects.Objects{Ingresses: []*networkingv1.Ingress{ing}}, classes.Options{AssumeClasses: []string{"fairlead"}})
+	snapshots, found := ingress.Place(ingress.Objects{Ingresses: []*networkingv1.Ingress{ing}}, ingress.ClassOptions{AssumeClasses: []string{"fairlead"}})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress/backends"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -85,7 +85,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 		}
 	}
 	want := addStaying(found, t.members)
-	within := backends.WithinPorts(want, t.members, r.Book.otherPorts(k))
+	within := ingress.WithinPorts(want, t.members, r.Book.otherPorts(k))
 	fits := t.caps.ChooseTargets(within, t.members, r.Book.otherTargets(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {

@@ -28,7 +28,7 @@ import (
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -213,7 +213,7 @@ func (c *trial) set(ing *networkingv1.Ingress, class string) {
 func TestWhatAnIngressIsReconciledFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		withParameters := func(name, kind, namespace string) *networkingv1.IngressClass {
-			c := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}}
+			c := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName}}
 			if c.Spec.Parameters = (&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: kind, Name: "edge"}); namespace != "" {
 				c.Spec.Parameters.Namespace = &namespace
 			}
@@ -333,7 +333,7 @@ func TestAnEventOfARefusedIngressLasts(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "missing"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}}
+		class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "missing"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName}}
 		if err := c.Create(t.Context(), class); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -94,7 +93,7 @@ func TestUsersSignInWhereTheirHostIsSecure(t *testing.T) {
 			t.Errorf("%s: users sign in on port %d, want %d", config.Routes[i].Host, got, want)
 		}
 	}
-	if !objects.HasError(found) {
+	if !HasError(found) {
 		t.Error("the owner of b.test is not told that nobody can sign in")
 	}
 }

@@ -12,8 +12,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
@@ -87,7 +85,7 @@ func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
 			slices.Reverse(given)
 			o := objectsOf(given...)
 			o.Memories = c.memories
-			snapshots, found := placement.Split(o, classes.Options{Existing: func(string) map[routing.Key]bool { return c.existing }})
+			snapshots, found := Place(o, ClassOptions{Existing: func(string) map[routing.Key]bool { return c.existing }})
 			if served := len(snapshots); served != c.ingresses-c.refused && !c.names {
 				t.Errorf("%d load balancers are served, want %d", served, c.ingresses-c.refused)
 			}
@@ -116,7 +114,7 @@ func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
 func classAndParameters(spec v1alpha1.LoadBalancerClassSpec) []any {
 	return []any{
 		&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{
-			Controller: classes.Controller,
+			Controller: ControllerName,
 			Parameters: &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "params"},
 		}},
 		&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "params"}, Spec: spec},

@@ -23,13 +23,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/secrets"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -221,7 +216,7 @@ func aSecretOf(t *testing.T, of string, subject pkix.Name, hosts ...string) *cor
 
 // readCertificate returns the certificate of a Secret, and until when it is valid.
 func readCertificate(s *corev1.Secret) (*routing.Certificate, time.Time, error) {
-	c := secrets.ReadCertificate(s)
+	c := ReadCertificate(s)
 	return c.Certificate, c.Until, c.Err
 }
 
@@ -235,7 +230,7 @@ func aClass(name string, spec v1alpha1.LoadBalancerClassSpec) []any {
 	return []any{
 		&networkingv1.IngressClass{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: &networkingv1.IngressClassParametersReference{
+			Spec: networkingv1.IngressClassSpec{Controller: ControllerName, Parameters: &networkingv1.IngressClassParametersReference{
 				APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name,
 			}},
 		},
@@ -250,8 +245,8 @@ func aBackend(of string, spec v1alpha1.BackendSpec) *v1alpha1.Backend {
 }
 
 // objectsOf sorts what it is given by kind.
-func objectsOf(given ...any) objects.Objects {
-	o := objects.Objects{PodsKnown: true}
+func objectsOf(given ...any) Objects {
+	o := Objects{PodsKnown: true}
 	for _, g := range given {
 		switch object := g.(type) {
 		case []any:
@@ -295,11 +290,11 @@ func objectsOf(given ...any) objects.Objects {
 // translated is the only load balancer of the objects, with everything that is said about it.
 func translated(t *testing.T, certificates map[string][]routing.CertificateID, given ...any) (routing.Config, []diag.Diagnostic) {
 	t.Helper()
-	snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClasses: []string{"fairlead"}})
+	snapshots, found := Place(objectsOf(given...), ClassOptions{AssumeClasses: []string{"fairlead"}})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers, want 1: %v", len(snapshots), found)
 	}
-	config, more := Translate(snapshots[0], listeners.Certificates{ByHost: certificates})
+	config, more := Translate(snapshots[0], Certificates{ByHost: certificates})
 	return config, diag.Sort(append(found, more...))
 }
 

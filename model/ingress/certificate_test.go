@@ -9,12 +9,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/secrets"
 )
 
 // sourcesOf are the Secrets of a listener's certificates, or their names in the cloud.
@@ -125,12 +121,12 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	young := anIngress("shop/young", group, aged(1), ruled("b.test"), secured("cert", "b.test"))
 	served := map[routing.Key]memory.LoadBalancer{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
 	held := []routing.Certificate{{ID: brought.ID, Hosts: brought.Hosts}}
-	has, lacks := listeners.Certificates{Held: held}, listeners.Certificates{}
+	has, lacks := Certificates{Held: held}, Certificates{}
 	const invalid, missing, field = " CertificateInvalid Ingress shop/", " CertificateMissing Ingress shop/", " spec.tls[0].secretName"
 	late, fresh := until.Add(time.Second), aSecret(t, "shop/cert", "a.test", "more.test")
 	cases := map[string]struct {
 		given []any
-		cloud listeners.Certificates
+		cloud Certificates
 		want  []string // Secrets of the certificates on 443
 		told  []string
 	}{
@@ -145,15 +141,15 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 			[]string{"error" + invalid + "web" + field, "warning" + invalid + "young" + field}},
 		"it is good again": {[]any{web, good, served}, has, []string{"shop/cert"}, nil},
 
-		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, listeners.Certificates{Held: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
-		"the first one has expired":                     {[]any{web, fresh}, listeners.Certificates{Now: late}, nil, []string{"error" + invalid + "web" + field}},
+		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
+		"the first one has expired":                     {[]any{web, fresh}, Certificates{Now: late}, nil, []string{"error" + invalid + "web" + field}},
 		"it has expired where the cloud takes such":     {[]any{web, good}, lacks, []string{"shop/cert"}, nil},
-		"it expires while it is served, and it is kept": {[]any{web, good}, listeners.Certificates{Held: held, Now: late}, []string{"shop/cert"}, nil},
-		"it is about to expire":                         {[]any{web, good}, listeners.Certificates{Now: until}, []string{"shop/cert"}, nil},
+		"it expires while it is served, and it is kept": {[]any{web, good}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, nil},
+		"it is about to expire":                         {[]any{web, good}, Certificates{Now: until}, []string{"shop/cert"}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(c.given...), classes.Options{AssumeClasses: []string{"fairlead"}})
+			snapshots, found := Place(objectsOf(c.given...), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			config, more := Translate(snapshots[0], c.cloud)
 			compare(t, "certificates", sourcesOf(config, 443), c.want)
 			compare(t, "told", sortedStrings(told(append(found, more...))), sortedStrings(c.told))
@@ -231,8 +227,8 @@ func TestCertificatesThatTheCloudHolds(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aService("shop/web:80"), aSecret(t, "shop/cert", "a.test")}
-			snapshots, _ := placement.Split(objectsOf(given...), classes.Options{AssumeClasses: []string{"fairlead"}})
-			compare(t, "asked", listeners.CertificateHosts(snapshots[0]), c.ask)
+			snapshots, _ := Place(objectsOf(given...), ClassOptions{AssumeClasses: []string{"fairlead"}})
+			compare(t, "asked", CertificateHosts(snapshots[0]), c.ask)
 			config, found := translated(t, held, given...)
 			compare(t, "told", told(found), c.told)
 			if c.ing.Spec.TLS[0].SecretName == "" {
@@ -256,8 +252,8 @@ func TestHTTPSListenersHaveTheClassesPolicy(t *testing.T) {
 func TestASecretThatIsWithheld(t *testing.T) {
 	o := objectsOf(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
 	o.SecretsWithheld = "the operator reads none"
-	snapshots, _ := placement.Split(o, classes.Options{AssumeClasses: []string{"fairlead"}})
-	_, found := Translate(snapshots[0], listeners.Certificates{})
+	snapshots, _ := Place(o, ClassOptions{AssumeClasses: []string{"fairlead"}})
+	_, found := Translate(snapshots[0], Certificates{})
 	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
@@ -286,10 +282,10 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aSecret(t, "shop/cert", "a.test", "b.test")}
-			snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClasses: []string{"fairlead"}})
+			snapshots, found := Place(objectsOf(given...), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			for _, s := range snapshots {
-				compare(t, "asked", len(listeners.CertificateHosts(s)), 0)
-				config, more := Translate(s, listeners.Certificates{ByHost: held})
+				compare(t, "asked", len(CertificateHosts(s)), 0)
+				config, more := Translate(s, Certificates{ByHost: held})
 				found = append(found, more...)
 				compare(t, "certificates", sortedStrings(sourcesOf(config, 443)), c.want)
 			}
@@ -301,9 +297,9 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 func TestAClassThatDoesNotDiscover(t *testing.T) {
 	off := false
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{CertificateDiscovery: &off}), anIngress("shop/web", ruled("a.test"), secured("", "a.test"))}
-	snapshots, _ := placement.Split(objectsOf(given...), classes.Options{})
-	compare(t, "asked", len(listeners.CertificateHosts(snapshots[0])), 0)
-	_, found := Translate(snapshots[0], listeners.Certificates{})
+	snapshots, _ := Place(objectsOf(given...), ClassOptions{})
+	compare(t, "asked", len(CertificateHosts(snapshots[0])), 0)
+	_, found := Translate(snapshots[0], Certificates{})
 	want := "it names no Secret, and the class does not let the cloud be searched for certificates, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
@@ -349,16 +345,16 @@ func TestSettingsOfPorts(t *testing.T) {
 
 func TestASecretIsJudgedOnce(t *testing.T) {
 	object := aSecret(t, "shop/cert", "a.test")
-	other := secrets.Certificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
+	other := SecretCertificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
 	given := objectsOf(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
-	given.Judged = map[*corev1.Secret]secrets.Certificate{object: other}
-	snapshots, _ := placement.Split(given, classes.Options{AssumeClasses: []string{"fairlead"}})
-	config, _ := Translate(snapshots[0], listeners.Certificates{})
+	given.Judged = map[*corev1.Secret]SecretCertificate{object: other}
+	snapshots, _ := Place(given, ClassOptions{AssumeClasses: []string{"fairlead"}})
+	config, _ := Translate(snapshots[0], Certificates{})
 	if got := config.Certificates[0].ID; got != "judged before" {
 		t.Errorf("the Secret is judged again: its certificate is %s", got)
 	}
 	given.Judged = nil
-	snapshots, _ = placement.Split(given, classes.Options{AssumeClasses: []string{"fairlead"}})
+	snapshots, _ = Place(given, ClassOptions{AssumeClasses: []string{"fairlead"}})
 	if _, judged := snapshots[0].Judged[object]; !judged {
 		t.Error("a snapshot has no judgement of a Secret that it names")
 	}

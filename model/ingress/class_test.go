@@ -9,16 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
 // keys are the load balancers of snapshots.
-func keys(snapshots []snapshots.Snapshot) []routing.Key {
+func keys(snapshots []Snapshot) []routing.Key {
 	var out []routing.Key
 	for _, s := range snapshots {
 		out = append(out, s.Key)
@@ -27,7 +24,7 @@ func keys(snapshots []snapshots.Snapshot) []routing.Key {
 }
 
 // everything is what is told about all Ingresses, members or not.
-func everything(snapshots []snapshots.Snapshot, homeless []string) []string {
+func everything(snapshots []Snapshot, homeless []string) []string {
 	for _, s := range snapshots {
 		homeless = append(homeless, told(s.Diagnostics)...)
 	}
@@ -43,13 +40,13 @@ func TestClassSelection(t *testing.T) {
 		c.CreationTimestamp = metav1.Unix(seconds, 0)
 		return c
 	}
-	ours, theirs := class("public", classes.Controller), class("nginx", "k8s.io/ingress-nginx")
+	ours, theirs := class("public", ControllerName), class("nginx", "k8s.io/ingress-nginx")
 	web := func(with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
 		return anIngress("shop/web", append(with, defaulted(to("web:80")))...)
 	}
 	legacy := func(class string) func(*networkingv1.Ingress) { return annotated(settings.IngressClass, class) }
 	deleted := func(ing *networkingv1.Ingress) { ing.DeletionTimestamp = new(metav1.Unix(1, 0)) }
-	broken := class("public", classes.Controller)
+	broken := class("public", ControllerName)
 	broken.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}
 
 	foreignParameters := class("nginx", "k8s.io/ingress-nginx")
@@ -57,14 +54,14 @@ func TestClassSelection(t *testing.T) {
 	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]memory.LoadBalancer {
 		return map[routing.Key]memory.LoadBalancer{"fairlead/pay/api/internal": {Class: &parameters}}
 	}
-	without := classes.Options{WithoutClass: "public"}
-	literal := classes.Options{Literal: "fairlead"}
+	without := ClassOptions{WithoutClass: "public"}
+	literal := ClassOptions{Literal: "fairlead"}
 
 	const public, plain = "public/shop/web/internal", "fairlead/shop/web/internal"
 	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
 	cases := map[string]struct {
 		given   []any
-		options classes.Options
+		options ClassOptions
 		want    routing.Key // "": nobody's
 		told    []string
 	}{
@@ -73,15 +70,15 @@ func TestClassSelection(t *testing.T) {
 		"the field names a class that does not exist":        {given: []any{ours, web(ofClass("other"))}, told: []string{"error ClassMissing " + field}},
 		"the field says fairlead, and no class does":         {given: []any{web()}, told: []string{"error ClassMissing " + field}},
 		"the field says fairlead, which is no literal there": {given: []any{web()}, options: literal, told: []string{"error ClassMissing " + field}},
-		"a class that the caller knows to exist":             {given: []any{web()}, options: classes.Options{AssumeClasses: []string{"fairlead"}}, want: plain},
-		"an assumed class that is another controller's":      {given: []any{class("fairlead", "a.test/b"), web()}, options: classes.Options{AssumeClasses: []string{"fairlead"}}},
-		"another controller's class that is taken":           {given: []any{theirs, web(ofClass("nginx"))}, options: classes.Options{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal"},
-		"one that is taken, whose parameters are not ours": {given: []any{foreignParameters, web(ofClass("nginx"))}, options: classes.Options{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal",
+		"a class that the caller knows to exist":             {given: []any{web()}, options: ClassOptions{AssumeClasses: []string{"fairlead"}}, want: plain},
+		"an assumed class that is another controller's":      {given: []any{class("fairlead", "a.test/b"), web()}, options: ClassOptions{AssumeClasses: []string{"fairlead"}}},
+		"another controller's class that is taken":           {given: []any{theirs, web(ofClass("nginx"))}, options: ClassOptions{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal"},
+		"one that is taken, whose parameters are not ours": {given: []any{foreignParameters, web(ofClass("nginx"))}, options: ClassOptions{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal",
 			told: []string{"warning ClassForeign IngressClass nginx spec.parameters"}},
 		"the annotation names a class of ours":            {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
 		"the annotation says fairlead and no class does":  {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, told: []string{"error ClassMissing " + annotation}},
 		"the annotation names the class of those without": {given: []any{web(ofClass(""), legacy("public"))}, options: without, told: []string{"error ClassMissing " + annotation}},
-		"the annotation names the class that is managed":  {given: []any{web(ofClass(""), legacy("public"))}, options: classes.Options{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class that is managed":  {given: []any{web(ofClass(""), legacy("public"))}, options: ClassOptions{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
 		"the annotation is empty, and the field decides":  {given: []any{ours, web(ofClass("public"), legacy(""))}, want: public},
 		"the annotation is empty, and there is no field":  {given: []any{ours, web(ofClass(""), legacy(""))}},
 		"the annotation has other capitals":               {given: []any{ours, web(ofClass(""), legacy("Fairlead"))}, options: literal},
@@ -95,34 +92,34 @@ func TestClassSelection(t *testing.T) {
 		"a literal that was a class with parameters":             {given: []any{with(v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.0/8"}}), web(ofClass(""), legacy("fairlead"))}, options: literal, told: []string{"error ClassMissing " + annotation}},
 		"a literal that was a class without parameters":          {given: []any{with(v1alpha1.LoadBalancerClassSpec{}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
 		"a literal, where another class with parameters is gone": {given: []any{map[routing.Key]memory.LoadBalancer{"public/pay/api/internal": {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "a"}}}, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
-		"a literal is no class of those without one":             {given: []any{web(ofClass(""))}, options: classes.Options{Literal: "fairlead", WithoutClass: "fairlead"}, told: []string{"error ClassMissing Ingress shop/web"}},
+		"a literal is no class of those without one":             {given: []any{web(ofClass(""))}, options: ClassOptions{Literal: "fairlead", WithoutClass: "fairlead"}, told: []string{"error ClassMissing Ingress shop/web"}},
 		"the annotation names another controller's class":        {given: []any{theirs, web(ofClass(""), legacy("nginx"))}},
 		"the annotation names what nobody knows":                 {given: []any{web(ofClass(""), legacy("gce"))}},
 		"the literal is another controller's class":              {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}},
-		"the annotation goes before the field":                   {given: []any{ours, web(legacy("public")), class("fairlead", classes.Controller)}, want: public, told: []string{"warning ClassConflict " + annotation}},
+		"the annotation goes before the field":                   {given: []any{ours, web(legacy("public")), class("fairlead", ControllerName)}, want: public, told: []string{"warning ClassConflict " + annotation}},
 		"the annotation takes it away from us":                   {given: []any{ours, theirs, web(ofClass("public"), legacy("nginx"))}, told: []string{"warning ClassConflict " + annotation}},
 		"annotation and field agree":                             {given: []any{ours, web(ofClass("public"), legacy("public"))}, want: public},
 		"two foreign classes are no business of ours":            {given: []any{theirs, web(ofClass("nginx"), legacy("gce"))}},
 		"no class":                                             {given: []any{ours, web(ofClass(""))}},
 		"no class, and one counts for such":                    {given: []any{aClass("public", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""))}, options: without, want: "public/shop/web/internet-facing"},
-		"no class, and the one that counts is assumed":         {given: []any{web(ofClass(""))}, options: classes.Options{WithoutClass: "public", AssumeClasses: []string{"public"}}, want: public},
-		"no class, and the one that counts does not exist":     {given: []any{class("fairlead", classes.Controller), web(ofClass(""))}, options: without, told: []string{"error ClassMissing Ingress shop/web"}},
+		"no class, and the one that counts is assumed":         {given: []any{web(ofClass(""))}, options: ClassOptions{WithoutClass: "public", AssumeClasses: []string{"public"}}, want: public},
+		"no class, and the one that counts does not exist":     {given: []any{class("fairlead", ControllerName), web(ofClass(""))}, options: without, told: []string{"error ClassMissing Ingress shop/web"}},
 		"no class, and the one that counts is foreign":         {given: []any{class("public", "a.test/b"), web(ofClass(""))}, options: without},
 		"no class, and the one that counts is broken":          {given: []any{broken, web(ofClass(""))}, options: without, told: []string{"error ParametersMissing IngressClass public spec.parameters", "error ParametersMissing Ingress shop/web"}},
-		"no class in a file, and ours is the default":          {given: []any{standard(class("public", classes.Controller), 1), web(ofClass(""))}, want: public},
+		"no class in a file, and ours is the default":          {given: []any{standard(class("public", ControllerName), 1), web(ofClass(""))}, want: public},
 		"no class in a file, and another is the default":       {given: []any{ours, standard(class("nginx", "a.test/b"), 1), web(ofClass(""))}, options: without},
-		"of two defaults the newer":                            {given: []any{standard(class("nginx", "a.test/b"), 1), standard(class("public", classes.Controller), 2), web(ofClass(""))}, want: public},
-		"no class in the cluster: admission did not add it":    {given: []any{standard(class("public", classes.Controller), 1), web(ofClass(""), aged(1))}},
+		"of two defaults the newer":                            {given: []any{standard(class("nginx", "a.test/b"), 1), standard(class("public", ControllerName), 2), web(ofClass(""))}, want: public},
+		"no class in the cluster: admission did not add it":    {given: []any{standard(class("public", ControllerName), 1), web(ofClass(""), aged(1))}},
 		"an Ingress that is being deleted":                     {given: []any{ours, web(ofClass("public"), deleted)}},
 		"parameters that do not exist":                         {given: []any{broken, web(ofClass("public"))}, told: []string{"error ParametersMissing IngressClass public spec.parameters", "error ParametersMissing " + field}},
 		"parameters that do not exist, through the annotation": {given: []any{broken, web(ofClass(""), legacy("public"))}, told: []string{"error ParametersMissing IngressClass public spec.parameters", "error ParametersMissing " + annotation}},
 		"parameters that make no sense":                        {given: []any{aClass("public", v1alpha1.LoadBalancerClassSpec{HostMiss: "Maybe"}), web(ofClass("public"))}, told: []string{"error Invalid ClusterLoadBalancerClass public spec.hostMiss", "error ParametersMissing " + field}},
-		"an IngressClass that the API server would refuse": {given: []any{&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "Public"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}},
+		"an IngressClass that the API server would refuse": {given: []any{&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "Public"}, Spec: networkingv1.IngressClassSpec{Controller: ControllerName}},
 			web(ofClass(""), legacy("Public"))}, told: []string{"error ClassMissing " + annotation, "error Invalid IngressClass Public metadata.name"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(c.given...), c.options)
+			snapshots, found := Place(objectsOf(c.given...), c.options)
 			var want []routing.Key
 			if c.want != "" {
 				want = []routing.Key{c.want}
@@ -164,8 +161,8 @@ func TestParametersOfAClass(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: c.ref}}
-			snapshots, found := placement.Split(objectsOf(append(given, class)...), classes.Options{})
+			class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ControllerName, Parameters: c.ref}}
+			snapshots, found := Place(objectsOf(append(given, class)...), ClassOptions{})
 			if c.told != "" {
 				compare(t, "told", told(found), []string{
 					"error ParametersMissing IngressClass fairlead " + c.told, "error ParametersMissing Ingress shop/web spec.ingressClassName",
@@ -225,7 +222,7 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, found := placement.Split(objectsOf(aClass("public", c.spec)), classes.Options{})
+			_, found := Place(objectsOf(aClass("public", c.spec)), ClassOptions{})
 			compare(t, "told", told(found), []string{"error Invalid ClusterLoadBalancerClass public " + c.want})
 		})
 	}

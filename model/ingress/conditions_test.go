@@ -5,9 +5,6 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"fairlead.dev/fairlead/model/ingress/annotations"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -54,9 +51,9 @@ func TestConditionsHoldForNoDefaultBackend(t *testing.T) {
 		"of a path":              {`[{"path": "/", "method": ["GET"]}]`, false},
 		"of a backend of a path": {`[{"backend": "other", "method": ["GET"]}]`, false},
 	} {
-		_, found := annotations.Read(anIngress("shop/web", annotated("conditions", c.conditions), defaulted(to("web:80")),
-			ruled("a.com", prefixed("/", "web:80"), prefixed("/other", "other:80"))), &classes.Class{})
-		if objects.HasError(found) != c.refused {
+		_, found := ReadAnnotations(anIngress("shop/web", annotated("conditions", c.conditions), defaulted(to("web:80")),
+			ruled("a.com", prefixed("/", "web:80"), prefixed("/other", "other:80"))), &Class{})
+		if HasError(found) != c.refused {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

@@ -8,9 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
@@ -33,7 +30,7 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 	under := func(grace time.Duration) *v1alpha1.LoadBalancerClassSpec {
 		return &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: grace}}
 	}
-	ours, nginx := classOf("public", classes.Controller), classOf("nginx", "k8s.io/ingress-nginx")
+	ours, nginx := classOf("public", ControllerName), classOf("nginx", "k8s.io/ingress-nginx")
 	foreign := anIngress("shop/web", ofClass("nginx"), host)
 	deleted := foreign.DeepCopy()
 	deleted.DeletionTimestamp = new(metav1.Unix(1, 0))
@@ -45,7 +42,7 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 		class   *v1alpha1.LoadBalancerClassSpec // as it is remembered
 		memory  memory.Member
 		before  memory.Member // of the load balancer that it comes from; none if it was never there
-		options classes.Options
+		options ClassOptions
 		want    map[routing.Key]string
 		told    []string
 	}{
@@ -71,7 +68,7 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 		},
 		"it names none, and the class of such is foreign": {
 			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass(""), host)}, memory: served, class: under(time.Hour),
-			options: classes.Options{WithoutClass: "public"}, want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", "Ingress shop/web"),
+			options: ClassOptions{WithoutClass: "public"}, want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", "Ingress shop/web"),
 		},
 		"just before the grace is over": {
 			given: []any{ours, nginx, foreign}, memory: since(10*time.Minute - 1),
@@ -107,11 +104,11 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 			if c.before.Served {
 				memories[other] = memory.LoadBalancer{Class: c.class, Members: map[string]memory.Member{"shop/web": c.before}}
 			}
-			snapshots, found := placement.Split(objectsOf(append(c.given, memories)...), c.options)
+			snapshots, found := Place(objectsOf(append(c.given, memories)...), c.options)
 			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 			for _, s := range snapshots {
-				config, _ := Translate(s, listeners.Certificates{})
+				config, _ := Translate(s, Certificates{})
 				back := len(c.told) == 0
 				if want := map[bool]routing.Host{true: "now.test", false: "good.test"}[back]; len(config.Names) != 1 || config.Names[0].Host != want {
 					t.Errorf("%s names %v, want %s", s.Key, config.Names, want)
@@ -136,20 +133,20 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 	cases := map[string]struct {
 		ing     *networkingv1.Ingress
 		class   *v1alpha1.LoadBalancerClassSpec // as it is remembered
-		options classes.Options
+		options ClassOptions
 		lost    bool
 		told    []string
 	}{
 		"by the field":      {ing: anIngress("shop/web", host, escape), class: pinned, lost: true, told: []string{"error ClassMissing Ingress shop/web spec.ingressClassName"}},
 		"by the annotation": {ing: anIngress("shop/web", ofClass(""), legacy, host, escape), class: pinned, lost: true, told: []string{"error ClassMissing " + annotation}},
 		"by the annotation, with a literal of that name": {
-			ing: anIngress("shop/web", ofClass(""), legacy, host, escape), class: pinned, options: classes.Options{Literal: "fairlead"}, lost: true, told: []string{"error ClassMissing " + annotation},
+			ing: anIngress("shop/web", ofClass(""), legacy, host, escape), class: pinned, options: ClassOptions{Literal: "fairlead"}, lost: true, told: []string{"error ClassMissing " + annotation},
 		},
 		"by an operator of before, which made the class up": {
 			ing: anIngress("shop/web", ofClass(""), legacy, host), class: &v1alpha1.LoadBalancerClassSpec{}, lost: true, told: []string{"error ClassMissing " + annotation},
 		},
 		"for want of any": {
-			ing: anIngress("shop/web", ofClass(""), host, escape), class: pinned, options: classes.Options{WithoutClass: "fairlead"}, lost: true, told: []string{"error ClassMissing Ingress shop/web"},
+			ing: anIngress("shop/web", ofClass(""), host, escape), class: pinned, options: ClassOptions{WithoutClass: "fairlead"}, lost: true, told: []string{"error ClassMissing Ingress shop/web"},
 		},
 		"and another class that is not there either": {
 			ing: anIngress("shop/web", ofClass("other"), host), class: pinned, told: []string{"error ClassMissing Ingress shop/web spec.ingressClassName"},
@@ -161,7 +158,7 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			good := acceptedAs(anIngress("shop/web", ofClass(""), legacy, ruled("good.test", prefixed("/", "web:80"))))
-			snapshots, found := placement.Split(objectsOf(c.ing, map[routing.Key]memory.LoadBalancer{
+			snapshots, found := Place(objectsOf(c.ing, map[routing.Key]memory.LoadBalancer{
 				key: {Class: c.class, Members: map[string]memory.Member{"shop/web": {LastAccepted: good, Served: true}}},
 			}), c.options)
 			compare(t, "members", membersOf(snapshots), map[routing.Key]string{key: "shop/web"})
@@ -170,7 +167,7 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 				return
 			}
 			compare(t, "the class", snapshots[0].Class.LoadBalancerClassSpec, *c.class)
-			config, _ := Translate(snapshots[0], listeners.Certificates{})
+			config, _ := Translate(snapshots[0], Certificates{})
 			if len(config.Names) != 1 || config.Names[0].Host != "good.test" {
 				t.Errorf("it names %v, want what was accepted", config.Names)
 			}
@@ -183,10 +180,10 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 
 func TestWhyAnIngressIsLeftAlone(t *testing.T) {
 	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
-	ours, nginx := classOf("public", classes.Controller), classOf("nginx", "k8s.io/ingress-nginx")
+	ours, nginx := classOf("public", ControllerName), classOf("nginx", "k8s.io/ingress-nginx")
 	cases := map[string]struct {
 		ing     *networkingv1.Ingress
-		options classes.Options
+		options ClassOptions
 		want    []string
 	}{
 		"it is ours":           {ing: anIngress("shop/web", ofClass("public"))},
@@ -196,15 +193,15 @@ func TestWhyAnIngressIsLeftAlone(t *testing.T) {
 		"the annotation says what nobody knows":      {ing: anIngress("shop/web", ofClass(""), annotated(settings.IngressClass, "gce\x1b")), want: []string{"info ClassUnknown " + annotation}},
 		"it names no class":                          {ing: anIngress("shop/web", ofClass("")), want: []string{"info ClassUnset " + field}},
 		"it names none, and the class of such is not ours": {
-			ing: anIngress("shop/web", ofClass("")), options: classes.Options{WithoutClass: "nginx"}, want: []string{"info ClassForeign Ingress shop/web"},
+			ing: anIngress("shop/web", ofClass("")), options: ClassOptions{WithoutClass: "nginx"}, want: []string{"info ClassForeign Ingress shop/web"},
 		},
-		"a class is assumed that is not ours": {ing: anIngress("shop/web", ofClass("nginx")), options: classes.Options{AssumeClasses: []string{"nginx"}}, want: []string{"info ClassForeign " + field}},
+		"a class is assumed that is not ours": {ing: anIngress("shop/web", ofClass("nginx")), options: ClassOptions{AssumeClasses: []string{"nginx"}}, want: []string{"info ClassForeign " + field}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := objectsOf(ours, nginx, c.ing)
-			snapshots, _ := placement.Split(o, c.options)
-			compare(t, "told", told(placement.LeftAlone(o, c.options, snapshots)), c.want)
+			snapshots, _ := Place(o, c.options)
+			compare(t, "told", told(LeftAlone(o, c.options, snapshots)), c.want)
 		})
 	}
 }

@@ -1,6 +1,6 @@
 // Package ingress translates the Ingresses of one load balancer into routes.
 //
-//	objects.Objects ── placement.Split ──> snapshots.Snapshot ── Translate ──> routing.Config
+//	Objects ── Place ──> Snapshot ── Translate ──> routing.Config
 //
 // Split decides for each Ingress, in this order:
 //

@@ -7,11 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-
-	"fairlead.dev/fairlead/model/ingress/backends"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 )
 
 // A namespace that asks for hundreds of thousands of targets gets those of its oldest Ingresses, is
@@ -39,9 +34,9 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 	}
 	given = append(given, inEdge("bob/b", append(paths, aged(10))...))
 	o := objectsOf(given...)
-	snapshots, _ := placement.Split(o, classes.Options{})
+	snapshots, _ := Place(o, ClassOptions{})
 	s := snapshotOf(t, edgeKey, snapshots)
-	config, found := Translate(*s, listeners.Certificates{})
+	config, found := Translate(*s, Certificates{})
 	with, without := 0, 0
 	for _, b := range config.Backends {
 		switch {
@@ -53,7 +48,7 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 			without++
 		}
 	}
-	if most := backends.MostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
+	if most := MostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
 		t.Errorf("%d backends have targets and %d have none", with, without)
 	}
 	told := map[string]int{}

@@ -14,21 +14,14 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/annotations"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/policies"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
 // facingInternet is a class whose load balancers serve everybody.
-func facingInternet(policy string) *classes.Class {
-	return &classes.Class{Name: "fairlead", LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{Scheme: v1alpha1.SchemeInternetFacing, ForeignAnnotations: policy}}
+func facingInternet(policy string) *Class {
+	return &Class{Name: "fairlead", LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{Scheme: v1alpha1.SchemeInternetFacing, ForeignAnnotations: policy}}
 }
 
 // TestManifestsOfOtherControllers reads a manifest for each controller, whose annotations say
@@ -54,14 +47,14 @@ func TestManifestsOfOtherControllers(t *testing.T) {
 				t.Fatalf("%d of %d annotations say what they do", len(marked), len(ing.Annotations))
 			}
 			for _, policy := range []string{"", v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore} {
-				_, found := annotations.Read(&ing, facingInternet(policy))
+				_, found := ReadAnnotations(&ing, facingInternet(policy))
 				refused := false
 				for _, m := range marked {
 					refused = refused || m[2] == "restricts"
 					checkTold(t, policy, m[1], m[2], found)
 				}
-				if want := refused && (policy == "" || policy == v1alpha1.ForeignRefuse); objects.HasError(found) != want {
-					t.Errorf("with foreignAnnotations %q it is refused: %v", policy, objects.HasError(found))
+				if want := refused && (policy == "" || policy == v1alpha1.ForeignRefuse); HasError(found) != want {
+					t.Errorf("with foreignAnnotations %q it is refused: %v", policy, HasError(found))
 				}
 			}
 		})
@@ -100,8 +93,8 @@ func TestThousandsOfForeignAnnotationsAreToldInFewWords(t *testing.T) {
 		ing.Annotations[fmt.Sprintf("alb.ingress.kubernetes.io/made-up-%d", i)] = "x"
 		ing.Annotations[fmt.Sprintf("fairlead.dev/made-up-%d", i)] = "x"
 	}
-	_, found := annotations.Read(ing, facingInternet(""))
-	if len(found) > 2*annotations.MostMessages+annotations.MostUnknown+1 {
+	_, found := ReadAnnotations(ing, facingInternet(""))
+	if len(found) > 2*MostForeignMessages+MostUnknown+1 {
 		t.Errorf("%d diagnostics", len(found))
 	}
 	for _, d := range found {
@@ -115,7 +108,7 @@ func TestThousandsOfForeignAnnotationsAreToldInFewWords(t *testing.T) {
 			t.Errorf("nothing says %q", counted)
 		}
 	}
-	if !objects.HasError(found) {
+	if !HasError(found) {
 		t.Error("it is served")
 	}
 }
@@ -153,13 +146,13 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			params.Spec.ForeignAnnotations = c.policy
 			accepted := memory.Accept(carrying(c.before))
-			o := objects.Objects{
+			o := Objects{
 				Ingresses:                  []*networkingv1.Ingress{carrying(map[string]string{authURL: "https://login.example.com"})},
 				IngressClasses:             []*networkingv1.IngressClass{class},
 				ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{params},
 				Memories:                   map[routing.Key]memory.LoadBalancer{key: {Members: map[string]memory.Member{"shop/web": {LastAccepted: &accepted, Served: true}}}},
 			}
-			snapshots, homeless := placement.Split(o, classes.Options{})
+			snapshots, homeless := Place(o, ClassOptions{})
 			if kept := len(snapshots) == 1 && len(snapshots[0].Members) == 1; kept != c.kept {
 				t.Fatalf("kept: %v", kept)
 			}
@@ -167,7 +160,7 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 			for _, s := range snapshots {
 				told = append(told, s.Diagnostics...)
 			}
-			if !objects.HasError(told) {
+			if !HasError(told) {
 				t.Errorf("nobody is told: %v", told)
 			}
 		})
@@ -177,7 +170,7 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 func classOfParameters(name string, params *v1alpha1.ClusterLoadBalancerClass) *networkingv1.IngressClass {
 	group := v1alpha1.Group
 	class := new(networkingv1.IngressClass)
-	class.Name, class.Spec.Controller = name, classes.Controller
+	class.Name, class.Spec.Controller = name, ControllerName
 	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: &group, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: params.Name}
 	return class
 }
@@ -196,16 +189,16 @@ func TestServicesThatAreRestricted(t *testing.T) {
 			if served {
 				known.LastAccepted = &accepted
 			}
-			s := snapshots.Snapshot{
-				Class: *facingInternet(""), Members: []members.Member{members.New(ing, settings.Values{})},
+			s := Snapshot{
+				Class: *facingInternet(""), Members: []Member{NewMember(ing, settings.Values{})},
 				Memory:  memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": known}},
-				Objects: objects.Objects{Services: []*corev1.Service{service}},
+				Objects: Objects{Services: []*corev1.Service{service}},
 			}
-			left, found := policies.WithoutForeignRestrictions(s)
+			left, found := WithoutForeignRestrictions(s)
 			if (len(left.Members) == 1) != served {
 				t.Errorf("%d members are left", len(left.Members))
 			}
-			if !objects.HasError(found) {
+			if !HasError(found) {
 				t.Errorf("nobody is told: %v", found)
 			}
 		})
@@ -281,7 +274,7 @@ func TestWhatIsMeant(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			found := annotations.Unknown(carrying(map[string]string{c.key: c.value}), given)
+			found := UnknownAnnotations(carrying(map[string]string{c.key: c.value}), given)
 			switch {
 			case c.says == "":
 				if len(found) > 0 {
@@ -298,7 +291,7 @@ func TestWhatIsMeant(t *testing.T) {
 func TestMisplacedInAnotherCase(t *testing.T) {
 	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing}
 	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning, "fairlead.dev/source-ranges": diag.Error} {
-		found := annotations.Misplaced(diag.Source{}, objects.Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		found := MisplacedAnnotations(diag.Source{}, Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
 			t.Errorf("%s on a Service: %v, and not %s", key, found, want)
 		}
@@ -312,7 +305,7 @@ func TestMisplacedWithAMisspeltPrefix(t *testing.T) {
 		"fairlaed.dev/inbound": diag.Error, "ingress.fairlead.dev/target-type": diag.Warning, "fairlead.io/ipWhitelist": diag.Error,
 		"inbound": "", "example.com/inbound": "",
 	} {
-		found := annotations.Misplaced(diag.Source{}, objects.Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		found := MisplacedAnnotations(diag.Source{}, Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		switch {
 		case want == "":
 			if len(found) > 0 {
@@ -362,8 +355,8 @@ func TestNoPlainHTTPThatWasNotAskedFor(t *testing.T) {
 		"and there is nothing but a Backend":        {[]func(*networkingv1.Ingress){backend, asks}, false},
 		"spec.tls alone says nothing of plain HTTP": {[]func(*networkingv1.Ingress){service, withTLS}, false},
 	} {
-		_, found := annotations.Read(anIngress("shop/web", c.with...), facingInternet(""))
-		if refused := objects.HasError(found); refused != c.refused {
+		_, found := ReadAnnotations(anIngress("shop/web", c.with...), facingInternet(""))
+		if refused := HasError(found); refused != c.refused {
 			t.Errorf("%s: refused %t, want %t: %v", name, refused, c.refused, found)
 		}
 	}

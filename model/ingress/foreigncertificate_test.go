@@ -14,12 +14,8 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/secrets"
 )
 
 // A cloud is what has come of the compilations of a shared group so far.
@@ -39,9 +35,9 @@ func (c *cloud) compile(given ...any) {
 	c.t.Helper()
 	o := objectsOf(given...)
 	o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: c.memory}
-	snapshots, _ := placement.Split(o, classes.Options{})
+	snapshots, _ := Place(o, ClassOptions{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
-	c.config, c.found = Translate(*s, listeners.Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
+	c.config, c.found = Translate(*s, Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
 	c.held, c.onPort = nil, nil
 	for _, l := range c.config.Listeners {
 		c.onPort = append(c.onPort, l.Certificates...)
@@ -134,15 +130,15 @@ func TestACertificateIsNotTakenAway(t *testing.T) {
 // Nor by a host that comes with a member of another load balancer, where it is remembered.
 func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 	o := objectsOf(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
-	bobs := secrets.ReadCertificate(o.Secrets[0]).Certificate
+	bobs := ReadCertificate(o.Secrets[0]).Certificate
 	o.Memories = map[routing.Key]memory.LoadBalancer{
 		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
 		"public/@edge/internet-facing": {
 			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}},
 		},
 	}
-	snapshots, _ := placement.Split(o, classes.Options{})
-	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), listeners.Certificates{Held: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
+	snapshots, _ := Place(o, ClassOptions{})
+	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{Held: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
 	compare(t, "certificates", len(config.Certificates), 1)
 	compare(t, "hosts that yield", config.Yielding, []routing.Host{"a.test"})
 }
@@ -269,7 +265,7 @@ func TestCopiesOfACertificateAreRenewed(t *testing.T) {
 		}
 		c.compile(append(both, of("alice", after), of("bob", after))...)
 		c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
-		compare(t, "the certificate", c.memory.Certificates["bob/tls"], secrets.ReadCertificate(after).Certificate.ID)
+		compare(t, "the certificate", c.memory.Certificates["bob/tls"], ReadCertificate(after).Certificate.ID)
 	}
 }
 
@@ -281,8 +277,8 @@ func TestNamesHaveToBeAllowed(t *testing.T) {
 	}})
 	for names, served := range map[string]bool{"b.test": true, "b.test c.example": true, "b.test *.example": true, "b.test *.test": false, "*.test": false, "b.test a.test": false, "b.test *.b.test": false, "b.test b.b.example": false} {
 		o := objectsOf(class, aSecret(t, "bob/tls", strings.Fields(names)...), anIngress("bob/b", ofClass("public"), https("b.test", "tls")))
-		snapshots, _ := placement.Split(o, classes.Options{})
-		config, found := Translate(snapshots[0], listeners.Certificates{})
+		snapshots, _ := Place(o, ClassOptions{})
+		config, found := Translate(snapshots[0], Certificates{})
 		if got := len(config.Certificates) == 1; got != served {
 			t.Errorf("a certificate for %s: served %v, want %v: %v", names, got, served, told(found))
 		}
@@ -316,8 +312,8 @@ func TestNamesAreAskedFor(t *testing.T) {
 				annotated("certificate-arn", c.last)(before)
 				o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: {Members: map[string]memory.Member{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
 			}
-			snapshots, _ := placement.Split(o, classes.Options{})
-			compare(t, "asked", listeners.NamedCertificates(snapshots[0]), c.want)
+			snapshots, _ := Place(o, ClassOptions{})
+			compare(t, "asked", NamedCertificates(snapshots[0]), c.want)
 		})
 	}
 }
@@ -326,8 +322,8 @@ func TestNamesAreAskedFor(t *testing.T) {
 // each host that is left out, and none is served in its place.
 func TestAllDiscoveredCertificatesAreForMore(t *testing.T) {
 	o := objectsOf(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))
-	snapshots, _ := placement.Split(o, classes.Options{})
-	config, found := Translate(*snapshotOf(t, edgeKey, snapshots), listeners.Certificates{
+	snapshots, _ := Place(o, ClassOptions{})
+	config, found := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{
 		ByHost: map[string][]routing.CertificateID{"b.test": {"wild", "both"}},
 		Names:  map[routing.CertificateID][]string{"wild": {"*.test"}, "both": {"a.test", "b.test"}},
 	})

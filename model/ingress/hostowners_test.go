@@ -11,10 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -37,7 +33,7 @@ func inEdge(of string, with ...func(*networkingv1.Ingress)) *networkingv1.Ingres
 
 // ownersOf are the owners of hosts in a snapshot, as "host namespace", those in brackets that are
 // reserved.
-func ownersOf(s *snapshots.Snapshot) []string {
+func ownersOf(s *Snapshot) []string {
 	out := []string{}
 	for _, o := range s.OwnedHosts() {
 		text := fmt.Sprintf("%s %s", o.Host, o.Namespace)
@@ -49,9 +45,9 @@ func ownersOf(s *snapshots.Snapshot) []string {
 	return out
 }
 
-func snapshotOf(t *testing.T, key routing.Key, made []snapshots.Snapshot) *snapshots.Snapshot {
+func snapshotOf(t *testing.T, key routing.Key, made []Snapshot) *Snapshot {
 	t.Helper()
-	at := slices.IndexFunc(made, func(s snapshots.Snapshot) bool { return s.Key == key })
+	at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == key })
 	if at < 0 {
 		t.Fatalf("there is no load balancer %s", key)
 	}
@@ -179,7 +175,7 @@ func TestOwnersOfHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := objectsOf(c.given...)
 			o.Memories = c.memories
-			made, _ := placement.Split(o, classes.Options{})
+			made, _ := Place(o, ClassOptions{})
 			if c.key == "" {
 				c.key = edgeKey
 			}
@@ -204,7 +200,7 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 		ruled(fmt.Sprintf("h%d.test", i), web)(alice)
 		ruled(fmt.Sprintf("h%d.test", i), web)(bob)
 	}
-	made, _ := placement.Split(objectsOf(shared(), alice, bob), classes.Options{})
+	made, _ := Place(objectsOf(shared(), alice, bob), ClassOptions{})
 	var toAlice, toBob []string
 	for _, d := range snapshotOf(t, edgeKey, made).Diagnostics {
 		if d.Source.Namespace == "alice" {
@@ -216,7 +212,7 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 	if len(toAlice) != 1 || !strings.Contains(toAlice[0], "h0.test, h1.test, h2.test and 997 more") {
 		t.Errorf("the owner is told %q", toAlice)
 	}
-	if len(toBob) != snapshots.MostToldHosts+1 || !strings.HasPrefix(toBob[snapshots.MostToldHosts], "980 more of its hosts") {
+	if len(toBob) != MostToldHosts+1 || !strings.HasPrefix(toBob[MostToldHosts], "980 more of its hosts") {
 		t.Errorf("the Ingress that asks is told %d sentences, the last of them %q", len(toBob), toBob[len(toBob)-1])
 	}
 }
@@ -224,11 +220,11 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 // Members that are left out for want of room keep their hosts.
 func TestOwnersStayWhereMembersAreLeftOut(t *testing.T) {
 	web := func(host string) func(*networkingv1.Ingress) { return ruled(host, prefixed("/", "web:80")) }
-	made, _ := placement.Split(objectsOf(shared(), aService("alice/web:80"), aService("bob/web:80"),
-		inEdge("alice/a", aged(2), web("a.test")), inEdge("bob/b", aged(1), web("a.test"), web("b.test"))), classes.Options{})
+	made, _ := Place(objectsOf(shared(), aService("alice/web:80"), aService("bob/web:80"),
+		inEdge("alice/a", aged(2), web("a.test")), inEdge("bob/b", aged(1), web("a.test"), web("b.test"))), ClassOptions{})
 	s := snapshotOf(t, edgeKey, made)
-	for name, less := range map[string]snapshots.Snapshot{"without": s.Without(s.Members[:1]), "refused": s.Refuse(s.Members[:1])} {
-		config, _ := Translate(less, listeners.Certificates{})
+	for name, less := range map[string]Snapshot{"without": s.Without(s.Members[:1]), "refused": s.Refuse(s.Members[:1])} {
+		config, _ := Translate(less, Certificates{})
 		for _, r := range config.Routes {
 			if r.Host != "b.test" {
 				t.Errorf("%s the owner, %s serves %s", name, r.Owner, r.Host)

@@ -12,22 +12,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/policies"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
 // hostsServed are the hosts that each load balancer names, with the namespace of the Ingress.
-func hostsServed(made []snapshots.Snapshot) map[routing.Key]string {
+func hostsServed(made []Snapshot) map[routing.Key]string {
 	out := map[routing.Key]string{}
 	for _, s := range made {
-		config, _ := Translate(s, listeners.Certificates{})
+		config, _ := Translate(s, Certificates{})
 		var names []string
 		for _, n := range config.Names {
 			names = append(names, n.Owner.Namespace+" "+string(n.Host))
@@ -161,7 +155,7 @@ func TestWhatWasAcceptedIsJudgedByTheClassAsItIs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			made, found := placement.Split(objectsOf(append(c.given, c.memory)...), classes.Options{})
+			made, found := Place(objectsOf(append(c.given, c.memory)...), ClassOptions{})
 			if c.want == nil {
 				c.want = map[routing.Key]string{}
 			}
@@ -189,30 +183,30 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 		return memory.LoadBalancer{Members: map[string]memory.Member{"bob/web": {LastAccepted: acceptedAs(v), Served: true}}}
 	}
 	t.Run("its settings of the whole load balancer do not come to count", func(t *testing.T) {
-		made, _ := placement.Split(objectsOf(aClass("public", shared),
+		made, _ := Place(objectsOf(aClass("public", shared),
 			anIngress("alice/web", ofClass("public"), edge, ruled("a.test")),
 			anIngress("bob/web", ofClass("public"), annotated("wafv2-acl", "none"), annotated("order", "-1"), ruled("b.test")),
-			map[routing.Key]memory.LoadBalancer{group: remembering(before)}), classes.Options{})
-		at := slices.IndexFunc(made, func(s snapshots.Snapshot) bool { return s.Key == group })
+			map[routing.Key]memory.LoadBalancer{group: remembering(before)}), ClassOptions{})
+		at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == group })
 		compare(t, "members", membersOf(made)[group], "alice/web (bob/web)")
-		if p, _ := policies.Protect(made[at], policies.CloudProtection{}); p.WebACL != "" {
+		if p, _ := Protect(made[at], CloudProtection{}); p.WebACL != "" {
 			t.Errorf("the web ACL of the group is %q, as an Ingress says that leaves it", p.WebACL)
 		}
 	})
 	t.Run("it takes none away from the load balancer that it leaves", func(t *testing.T) {
 		const alone = routing.Key("public/bob/web/internal")
 		guarded := annotated("wafv2-acl", "strong")
-		made, _ := placement.Split(objectsOf(aClass("public", shared), anIngress("bob/web", ofClass("public"), edge, guarded, ruled("b.test")),
-			map[routing.Key]memory.LoadBalancer{alone: remembering(anIngress("bob/web", ofClass("public"), guarded, ruled("b.test")))}), classes.Options{})
-		at := slices.IndexFunc(made, func(s snapshots.Snapshot) bool { return s.Key == alone })
-		compare(t, "asks for", policies.WebACLs(made[at]), []string{"strong"})
+		made, _ := Place(objectsOf(aClass("public", shared), anIngress("bob/web", ofClass("public"), edge, guarded, ruled("b.test")),
+			map[routing.Key]memory.LoadBalancer{alone: remembering(anIngress("bob/web", ofClass("public"), guarded, ruled("b.test")))}), ClassOptions{})
+		at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == alone })
+		compare(t, "asks for", WebACLs(made[at]), []string{"strong"})
 	})
 	t.Run("what the old class forbids stays as it was there", func(t *testing.T) {
 		const old = routing.Key("strict/bob/web/internal")
 		was := anIngress("bob/web", ofClass("strict"), ruled("old.test"))
-		made, found := placement.Split(objectsOf(aClass("public", shared), aClass("strict", v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}),
+		made, found := Place(objectsOf(aClass("public", shared), aClass("strict", v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}),
 			anIngress("bob/web", ofClass("public"), annotated("inbound", "10.0.0.0/8"), ruled("new.test")),
-			map[routing.Key]memory.LoadBalancer{old: remembering(was)}), classes.Options{})
+			map[routing.Key]memory.LoadBalancer{old: remembering(was)}), ClassOptions{})
 		compare(t, "served", hostsServed(made), map[routing.Key]string{"public/bob/web/internal": "bob new.test", old: "bob old.test"})
 		compare(t, "told", everything(made, told(found)), []string(nil))
 	})
@@ -234,8 +228,8 @@ func TestWhatIsPutOutHoldsNoHosts(t *testing.T) {
 		"being made again": {nil, map[routing.Key]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, _ := placement.Split(objectsOf(append(c.bob, shared, aNamespace("alice", inside), alice,
-				map[routing.Key]memory.LoadBalancer{group: {Hosts: map[routing.Host]string{"a.test": "bob"}}})...), classes.Options{})
+			made, _ := Place(objectsOf(append(c.bob, shared, aNamespace("alice", inside), alice,
+				map[routing.Key]memory.LoadBalancer{group: {Hosts: map[routing.Host]string{"a.test": "bob"}}})...), ClassOptions{})
 			compare(t, "served", hostsServed(made), c.want)
 		})
 	}
@@ -257,10 +251,10 @@ func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 		"never let pass, and before it": {"", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, _ := placement.Split(objectsOf(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]memory.LoadBalancer{
+			made, _ := Place(objectsOf(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]memory.LoadBalancer{
 				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]memory.Member{"shop/web": member}},
-			}), classes.Options{})
-			left, found := policies.WithoutForeignRestrictions(made[0])
+			}), ClassOptions{})
+			left, found := WithoutForeignRestrictions(made[0])
 			if len(left.Members) != c.want || left.Withdrawn != (c.want == 0) {
 				t.Errorf("%d members are left, want %d; told %v", len(left.Members), c.want, told(found))
 			}
@@ -295,7 +289,7 @@ func drawClass(rng *rand.Rand) v1alpha1.LoadBalancerClassSpec {
 		for range rng.IntN(3) {
 			host := consentHosts[rng.IntN(len(consentHosts))]
 			if host == "" {
-				host = classes.AnyHost
+				host = AnyHost
 			}
 			spec.AllowedHosts = append(spec.AllowedHosts, v1alpha1.AllowedHosts{NamespaceSelector: selector(), Hosts: []string{host}})
 		}
@@ -402,14 +396,14 @@ func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 		for _, ing := range w.ingresses {
 			given = append(given, ing)
 		}
-		made, _ := placement.Split(objectsOf(given...), classes.Options{})
+		made, _ := Place(objectsOf(given...), ClassOptions{})
 		for _, s := range made {
 			class := w.class
 			if w.missing {
 				class = *w.memories[s.Key].Class
 			}
-			for _, step := range []snapshots.Snapshot{s, s.Refuse(s.Changes())} {
-				config, _ := Translate(step, listeners.Certificates{})
+			for _, step := range []Snapshot{s, s.Refuse(s.Changes())} {
+				config, _ := Translate(step, Certificates{})
 				for _, m := range step.Members {
 					if slices.ContainsFunc(w.ingresses, func(i *networkingv1.Ingress) bool { return i == m.Ingress }) {
 						continue
@@ -447,7 +441,7 @@ func (w drawnWorld) refuses(class v1alpha1.LoadBalancerClassSpec, key routing.Ke
 		return ""
 	}
 	for _, a := range class.AllowedHosts {
-		if w.in(namespace, a.NamespaceSelector) && (a.Hosts[0] == classes.AnyHost || a.Hosts[0] == string(r.Host)) {
+		if w.in(namespace, a.NamespaceSelector) && (a.Hosts[0] == AnyHost || a.Hosts[0] == string(r.Host)) {
 			return ""
 		}
 	}
@@ -456,7 +450,7 @@ func (w drawnWorld) refuses(class v1alpha1.LoadBalancerClassSpec, key routing.Ke
 
 // refusesLast says why a class does not let an Ingress be served as it was last accepted. To move
 // away from a group that there is no more, or to another scheme, takes the moveGrace.
-func (w drawnWorld) refusesLast(class v1alpha1.LoadBalancerClassSpec, key routing.Key, m members.Member) string {
+func (w drawnWorld) refusesLast(class v1alpha1.LoadBalancerClassSpec, key routing.Key, m Member) string {
 	may := func(name string) bool { return class.Annotations == nil || slices.Contains(*class.Annotations, name) }
 	scheme, inbound, ports := m.Annotations[settings.Scheme], m.Annotations[settings.Inbound], m.Annotations[settings.ListenPorts]
 	switch {

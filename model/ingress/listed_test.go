@@ -11,9 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -111,8 +108,8 @@ func TestListedHostsAreLookedUpInTheCloud(t *testing.T) {
 		"below one that is listed, too": {anIngress("shop/web", ruled("a.test"), defaulted(to("web:80")), secured("", "*.test")), []string{"*.test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			snapshots, _ := placement.Split(objectsOf(c.ing, aService("shop/web:80")), classes.Options{AssumeClasses: []string{"fairlead"}})
-			compare(t, "asked", listeners.CertificateHosts(snapshots[0]), c.want)
+			snapshots, _ := Place(objectsOf(c.ing, aService("shop/web:80")), ClassOptions{AssumeClasses: []string{"fairlead"}})
+			compare(t, "asked", CertificateHosts(snapshots[0]), c.want)
 		})
 	}
 }

@@ -12,10 +12,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -31,7 +27,7 @@ func crowdOf(namespace string, from, to int, age int64) []any {
 }
 
 // memberNames are those of a snapshot.
-func memberNames(s *snapshots.Snapshot) map[string]bool {
+func memberNames(s *Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range s.Members {
 		out[m.Owner.String()] = true
@@ -41,7 +37,7 @@ func memberNames(s *snapshots.Snapshot) map[string]bool {
 
 // remember is what is remembered of the members of a snapshot, and of those that another one
 // remembered.
-func remember(s *snapshots.Snapshot, before map[string]memory.Member) memory.LoadBalancer {
+func remember(s *Snapshot, before map[string]memory.Member) memory.LoadBalancer {
 	m := memory.LoadBalancer{Members: map[string]memory.Member{}}
 	for name, r := range before {
 		m.Members[name] = r
@@ -76,10 +72,10 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 	const many = 5000
 	alice := inEdge("alice/"+strings.Repeat("a", 253), aged(1), http("alice.test"))
 	crowd := crowdOf("bob", 0, many, 1_000_000)
-	split := func(m memory.LoadBalancer, given ...any) *snapshots.Snapshot {
+	split := func(m memory.LoadBalancer, given ...any) *Snapshot {
 		o := objectsOf(append([]any{shared()}, given...)...)
 		o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: m}
-		snapshots, _ := placement.Split(o, classes.Options{})
+		snapshots, _ := Place(o, ClassOptions{})
 		return snapshotOf(t, edgeKey, snapshots)
 	}
 
@@ -95,12 +91,12 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 		}
 	}
 	for _, ing := range first.LeftOut {
-		if name := objects.NameOf(ing).String(); !told[name] || kept[name] {
+		if name := NameOf(ing).String(); !told[name] || kept[name] {
 			t.Fatalf("%s is left out, and told: %v", name, told[name])
 		}
 	}
-	oldest := objects.NameOf(crowd[0].(*networkingv1.Ingress)).String()
-	newest := objects.NameOf(crowd[many-1].(*networkingv1.Ingress)).String()
+	oldest := NameOf(crowd[0].(*networkingv1.Ingress)).String()
+	newest := NameOf(crowd[many-1].(*networkingv1.Ingress)).String()
 	if !kept[oldest] || kept[newest] {
 		t.Errorf("the oldest is kept: %v; the newest: %v", kept[oldest], kept[newest])
 	}
@@ -112,12 +108,12 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 
 	// A neighbour comes when there is no room left, and is served at once; so is every one after it.
 	second := split(memory, append(slices.Clone(crowd), alice)...)
-	if !memberNames(second)[objects.NameOf(alice).String()] {
+	if !memberNames(second)[NameOf(alice).String()] {
 		t.Error("the neighbour is kept out")
 	}
 	for _, ing := range second.LeftOut {
 		if ing.Namespace != "bob" {
-			t.Errorf("%s is left out", objects.NameOf(ing))
+			t.Errorf("%s is left out", NameOf(ing))
 		}
 	}
 	if size := recordSize(t, remember(second, memory.Members)); size > request-(256<<10) {
@@ -163,7 +159,7 @@ func TestACrowdWithShortNames(t *testing.T) {
 	for i := range 5000 {
 		given = append(given, inEdge(fmt.Sprintf("team-%d/checkout-service-%d", i%40, i), aged(int64(i)), http(fmt.Sprintf("h%d.test", i))))
 	}
-	snapshots, _ := placement.Split(objectsOf(append([]any{shared()}, given...)...), classes.Options{})
+	snapshots, _ := Place(objectsOf(append([]any{shared()}, given...)...), ClassOptions{})
 	if s := snapshotOf(t, edgeKey, snapshots); len(s.Members) != 5000 || len(s.LeftOut) > 0 {
 		t.Errorf("%d members, and %d left out", len(s.Members), len(s.LeftOut))
 	}

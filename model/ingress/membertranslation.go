@@ -2,12 +2,6 @@ package ingress
 
 import (
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/backends"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/hostrules"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -15,24 +9,24 @@ import (
 
 // A translation builds the Config of a load balancer.
 type translation struct {
-	*objects.Index
-	snapshot  *snapshots.Snapshot
-	class     *classes.Class
-	listeners *listeners.Builder
-	pool      *backends.Pool
+	*Index
+	snapshot  *Snapshot
+	class     *Class
+	listeners *ListenerBuilder
+	pool      *BackendPool
 	config    routing.Config
 	found     []diag.Diagnostic
 	// neighbours decide which listed hosts need answers of their own
-	neighbours *listeners.Neighbours
+	neighbours *Neighbours
 }
 
 // A memberTranslation is the translation of one member.
 type memberTranslation struct {
-	*backends.MemberBackends
+	*MemberBackends
 	translation *translation
-	rules       []hostrules.Rule
-	opening     *listeners.MemberListeners
-	ports       listeners.ServedPorts
+	rules       []HostRule
+	opening     *MemberListeners
+	ports       ServedPorts
 	refused     []diag.Diagnostic // about hosts; they replace those about unused certificates
 
 	permitted  bool // the class permits at least one rule

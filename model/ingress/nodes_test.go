@@ -8,8 +8,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -134,7 +132,7 @@ func TestNodesThatRequestsAreSentTo(t *testing.T) {
 
 func TestNodesAreReadOnlyForInstances(t *testing.T) {
 	for targetType, want := range map[string]int{"ip": 0, "instance": 1} {
-		snapshots, _ := placement.Split(objectsOf(anIngress("shop/web", annotated("target-type", targetType), defaulted(to("web:80"))), aNode("a", "10.1.0.1")), classes.Options{AssumeClasses: []string{"fairlead"}})
+		snapshots, _ := Place(objectsOf(anIngress("shop/web", annotated("target-type", targetType), defaulted(to("web:80"))), aNode("a", "10.1.0.1")), ClassOptions{AssumeClasses: []string{"fairlead"}})
 		if got := len(snapshots[0].Nodes); got != want || snapshots[0].NeedsNodes() != (want > 0) {
 			t.Errorf("target type %s: the snapshot has %d nodes, want %d", targetType, got, want)
 		}

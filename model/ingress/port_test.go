@@ -13,11 +13,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/policies"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -188,21 +183,21 @@ func drawMember(rng *rand.Rand, namespace string, n int, group string) *networki
 }
 
 // cloudHas are the certificates and web ACLs that drawn members ask for.
-func cloudHas() policies.CloudProtection {
-	return policies.CloudProtection{WebACLs: map[string]string{"weak": "arn:weak", "strong": "arn:strong"}}
+func cloudHas() CloudProtection {
+	return CloudProtection{WebACLs: map[string]string{"weak": "arn:weak", "strong": "arn:strong"}}
 }
 
 // compiled is the only load balancer of some objects.
-func compiled(t *testing.T, given []any) (snapshots.Snapshot, routing.Config) {
+func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 	t.Helper()
-	snapshots, found := placement.Split(objectsOf(given...), classes.Options{})
+	snapshots, found := Place(objectsOf(given...), ClassOptions{})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}
-	s, _ := policies.WithoutOtherWebACLs(snapshots[0], cloudHas())
-	config, _ := Translate(s, listeners.Certificates{})
-	config.Protection, _ = policies.Protect(s, cloudHas())
-	config.Settings.Attributes, _ = policies.WithMemberAttributes(s, config.Settings.Attributes,
+	s, _ := WithoutOtherWebACLs(snapshots[0], cloudHas())
+	config, _ := Translate(s, Certificates{})
+	config.Protection, _ = Protect(s, cloudHas())
+	config.Settings.Attributes, _ = WithMemberAttributes(s, config.Settings.Attributes,
 		func(string, string) string { return "" })
 	return s, config
 }
@@ -254,7 +249,7 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 }
 
 // drawnAs are the members of a load balancer that was drawn.
-func drawnAs(s snapshots.Snapshot) string {
+func drawnAs(s Snapshot) string {
 	out := string(s.Key)
 	for _, m := range s.Members {
 		out += fmt.Sprintf("\n%s %v %v", m.Owner, m.Annotations, m.Spec.TLS)
@@ -333,14 +328,14 @@ func TestNoMemberButTheOwnerChangesWhatHoldsForOthers(t *testing.T) {
 
 func TestWhatTheOwnerDecidesHoldsWithoutRoomForIt(t *testing.T) {
 	in := annotated("group", "edge")
-	snapshots, _ := placement.Split(objectsOf(edge("platform"),
+	snapshots, _ := Place(objectsOf(edge("platform"),
 		anIngress("platform/p", in, aged(1), annotated("inbound", "10.0.0.0/8"), annotated("wafv2-acl", "strong"), ruled("p.test", prefixed("/", "web:80"))),
 		anIngress("bob/b", in, aged(2), ruled("b.test", prefixed("/", "web:80"))),
-	), classes.Options{})
+	), ClassOptions{})
 	left := snapshots[0].Without(snapshots[0].Members[1:])
-	config, _ := Translate(left, listeners.Certificates{})
+	config, _ := Translate(left, Certificates{})
 	compare(t, "ports", portsInForce(config), []string{"HTTP 80 from 10.0.0.0/8 bob"})
-	if p, _ := policies.Protect(left, cloudHas()); p.WebACL != "arn:strong" {
+	if p, _ := Protect(left, cloudHas()); p.WebACL != "arn:strong" {
 		t.Errorf("protected by %+v, want the owner's web ACL", p)
 	}
 	if len(config.Members) != 1 {

@@ -13,10 +13,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress/backends"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
@@ -64,10 +60,10 @@ func TestTargetPortsOfAClass(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			spec := v1alpha1.LoadBalancerClassSpec{TargetPorts: c.ports}
-			if errs := classes.ValidateSpec(&spec, field.NewPath("spec")); (len(errs) > 0) != c.invalid {
+			if errs := ValidateSpec(&spec, field.NewPath("spec")); (len(errs) > 0) != c.invalid {
 				t.Fatalf("errors %v, want some: %v", errs, c.invalid)
 			}
-			class := classes.Class{LoadBalancerClassSpec: spec}
+			class := Class{LoadBalancerClassSpec: spec}
 			for _, p := range c.allowed {
 				if !settings.AllowsTargetPort(&class.LoadBalancerClassSpec, p) {
 					t.Errorf("port %d is refused", p)
@@ -137,10 +133,10 @@ func TestWhatMustNotBeATargetIsLeftOutAndTold(t *testing.T) {
 			if strings.HasPrefix(name, "health") {
 				given = given[:len(given)-1]
 			}
-			snapshots, found := placement.Split(objectsOf(given...), classes.Options{})
+			snapshots, found := Place(objectsOf(given...), ClassOptions{})
 			var got []string
 			for _, s := range snapshots {
-				config, more := Translate(s, listeners.Certificates{})
+				config, more := Translate(s, Certificates{})
 				found = append(found, more...)
 				for _, b := range config.Backends {
 					for _, target := range b.Targets {
@@ -164,8 +160,8 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 	const key = "fairlead/shop/web/internal"
 	o := objectsOf(aService("shop/web:80"), aSlice("shop/web", nil, "10.0.0.1"), class, was)
 	o.Memories = map[routing.Key]memory.LoadBalancer{key: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: &memory.Accepted{Annotations: was.Annotations, Spec: was.Spec}}}}}
-	snapshots, _ := placement.Split(o, classes.Options{})
-	config, found := Translate(snapshots[0], listeners.Certificates{})
+	snapshots, _ := Place(o, ClassOptions{})
+	config, found := Translate(snapshots[0], Certificates{})
 	const at = " Ingress shop/web metadata.annotations[fairlead.dev/health-check-port]"
 	compare(t, "told", told(found), []string{"warning LastGood Ingress shop/web", "error TargetPortNotAllowed" + at, "error TargetPortNotAllowed" + at})
 	b := config.Backends["shop/web:80"]
@@ -176,7 +172,7 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 // limit.
 func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "g"}}})}
-	for i := range backends.MostTargetPorts + 1 {
+	for i := range MostTargetPorts + 1 {
 		name := fmt.Sprintf("shop/s%02d", i)
 		given = append(given, aService(name+":80"), aSlice(name, onPort(int32(8000+i)), fmt.Sprintf("10.0.0.%d", i+1)),
 			anIngress(name, annotated("group", "g"), aged(int64(100-i)), ruled(fmt.Sprintf("s%02d.test", i), prefixed("/", fmt.Sprintf("s%02d:80", i)))))
@@ -207,13 +203,13 @@ func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 func TestTargetsThatComeLaterKeepToTheLimitOfPorts(t *testing.T) {
 	target := func(port int32) routing.Target { return routing.Target{Address: "10.0.0.1", Port: port} }
 	others := map[int32]bool{}
-	for i := range int32(backends.MostTargetPorts - 1) {
+	for i := range int32(MostTargetPorts - 1) {
 		others[8000+i] = true
 	}
 	want := []routing.Target{target(8000), target(9000), target(9001)}
-	compare(t, "the first that is new", backends.WithinPorts(want, nil, others), []routing.Target{target(8000), target(9000)})
-	compare(t, "the one that is there", backends.WithinPorts(want, []routing.Target{target(9001)}, others), []routing.Target{target(8000), target(9001)})
-	compare(t, "all", backends.WithinPorts(want, nil, nil), want)
+	compare(t, "the first that is new", WithinPorts(want, nil, others), []routing.Target{target(8000), target(9000)})
+	compare(t, "the one that is there", WithinPorts(want, []routing.Target{target(9001)}, others), []routing.Target{target(8000), target(9001)})
+	compare(t, "all", WithinPorts(want, nil, nil), want)
 }
 
 // by has an endpoint name a Pod.
@@ -272,7 +268,7 @@ func TestAnEndpointIsATargetIfItsPodSaysSo(t *testing.T) {
 					Slices:  endpoints.SliceList{aSlice("shop/web", c.slice, "10.0.0.1")}, Nodes: []*corev1.Node{aNode("a", "10.1.0.1")},
 					Pods: c.pods, PodsKnown: !c.blind,
 				}
-				class := classes.Class{LoadBalancerClassSpec: c.class}
+				class := Class{LoadBalancerClassSpec: c.class}
 				found := endpoints.Find(&class.LoadBalancerClassSpec, routing.Backend{Service: "shop/web", Port: "80", TargetType: targetType}, now)
 				compare(t, "is a target", len(found.Targets) == 1, c.target)
 				compare(t, "disputed", found.Disputed, !c.target && targetType == v1alpha1.TargetTypeInstance)

@@ -9,16 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // membersOf are the members of each load balancer, oldest first; those that leave are in brackets.
-func membersOf(snapshots []snapshots.Snapshot) map[routing.Key]string {
+func membersOf(snapshots []Snapshot) map[routing.Key]string {
 	out := map[routing.Key]string{}
 	for _, s := range snapshots {
 		var names []string
@@ -103,7 +99,7 @@ func TestGrouping(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(c.given...), classes.Options{})
+			snapshots, found := Place(objectsOf(c.given...), ClassOptions{})
 			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 		})
@@ -170,12 +166,12 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), classes.Options{AssumeClasses: []string{"fairlead"}})
+			snapshots, found := Place(objectsOf(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			all := sortedStrings(everything(snapshots, told(found)))
 			compare(t, "told", all, sortedStrings(c.told))
 			got := ""
 			for _, s := range snapshots {
-				config, _ := Translate(s, listeners.Certificates{})
+				config, _ := Translate(s, Certificates{})
 				for _, n := range config.Names {
 					got += string(n.Host)
 				}
@@ -190,7 +186,7 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 func TestFrozenClassIsRemembered(t *testing.T) {
 	good := anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80")))
 	memory := remembered("public/shop/web/internal", map[string]memory.Member{"shop/web": {LastAccepted: acceptedAs(good)}})
-	snapshots, _ := placement.Split(objectsOf(good, memory), classes.Options{})
+	snapshots, _ := Place(objectsOf(good, memory), ClassOptions{})
 	if len(snapshots) != 1 || snapshots[0].Class.TLSPolicy != "remembered" {
 		t.Errorf("got %v, want one load balancer with the class as it was", keys(snapshots))
 	}
@@ -297,11 +293,11 @@ func TestMoves(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(asks[c.to], c.memories), classes.Options{AssumeClasses: []string{"fairlead"}})
+			snapshots, found := Place(objectsOf(asks[c.to], c.memories), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			compare(t, "told", everything(snapshots, told(found)), []string(nil))
 			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
-				config, _ := Translate(s, listeners.Certificates{})
+				config, _ := Translate(s, Certificates{})
 				if len(config.Routes) != 1 || !strings.HasSuffix(string(s.Key), "/"+config.Settings.Scheme) {
 					t.Errorf("%s has %d routes and scheme %s", s.Key, len(config.Routes), config.Settings.Scheme)
 				}
@@ -333,14 +329,14 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(bad, map[routing.Key]memory.LoadBalancer{
+			snapshots, found := Place(objectsOf(bad, map[routing.Key]memory.LoadBalancer{
 				from: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: good}}},
 				to:   {Members: map[string]memory.Member{"shop/web": c.to}},
-			}), classes.Options{AssumeClasses: []string{"fairlead"}})
+			}), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"})
 			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
-				if config, _ := Translate(s, listeners.Certificates{}); len(config.Names) != 1 || config.Names[0].Host != "good.test" {
+				if config, _ := Translate(s, Certificates{}); len(config.Names) != 1 || config.Names[0].Host != "good.test" {
 					t.Errorf("%s names %v", s.Key, config.Names)
 				}
 			}
@@ -350,13 +346,13 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 
 func TestSnapshotHoldsWhatItsMembersReferTo(t *testing.T) {
 	backend := aBackend("shop/split", v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "canary", Port: v1alpha1.ServicePort{Number: 80}}}})
-	snapshots, _ := placement.Split(objectsOf(
+	snapshots, _ := Place(objectsOf(
 		anIngress("shop/web", defaulted(to("web:80")), ruled("", path(byPrefix, "/", toResource("fairlead.dev/Backend/split"))), secured("cert")),
 		aService("shop/web:80"), aService("shop/canary:80"), aService("shop/other:80"), aService("pay/web:80"),
 		aSlice("shop/web", nil, "10.0.0.2"), aSlice("shop/web", nil, "10.0.0.1"), aSlice("shop/other", nil, "10.0.0.3"),
 		backend, aBackend("shop/other", v1alpha1.BackendSpec{}), aSecret(t, "shop/cert", "a.test"), aSecret(t, "shop/other", "a.test"),
 		aNamespace("shop", nil), aNamespace("pay", nil),
-	), classes.Options{AssumeClasses: []string{"fairlead"}})
+	), ClassOptions{AssumeClasses: []string{"fairlead"}})
 	var got []string
 	for _, s := range snapshots[0].Services {
 		got = append(got, "Service "+s.Name)
@@ -384,10 +380,10 @@ func TestRefusedChanges(t *testing.T) {
 	changed := anIngress("shop/changed", group, aged(2), ruled("changed.test", prefixed("/", "web:80")))
 	before := anIngress("shop/changed", group, aged(2), ruled("before.test", prefixed("/", "web:80")))
 	fresh := anIngress("shop/fresh", group, aged(1), ruled("fresh.test", prefixed("/", "web:80")))
-	snapshots, _ := placement.Split(objectsOf(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]memory.Member{
+	snapshots, _ := Place(objectsOf(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]memory.Member{
 		"shop/old":     {LastAccepted: acceptedAs(old), Served: true},
 		"shop/changed": {LastAccepted: acceptedAs(before), Served: true},
-	})), classes.Options{AssumeClasses: []string{"fairlead"}})
+	})), ClassOptions{AssumeClasses: []string{"fairlead"}})
 	changes := snapshots[0].Changes()
 	var names []string
 	for _, c := range changes {
@@ -395,7 +391,7 @@ func TestRefusedChanges(t *testing.T) {
 	}
 	compare(t, "changes", names, []string{"shop/fresh", "shop/changed"})
 
-	config, found := Translate(snapshots[0].Refuse(changes), listeners.Certificates{})
+	config, found := Translate(snapshots[0].Refuse(changes), Certificates{})
 	var hosts []routing.Host
 	for _, n := range config.Names {
 		hosts = append(hosts, n.Host)

@@ -6,28 +6,22 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/backends"
-	"fairlead.dev/fairlead/model/ingress/hostrules"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file makes routes, named hosts and defaults of the members of a load balancer.
 
 // Translate makes a routing.Config of a snapshot and the certificates that the cloud has.
-func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routing.Config,
+func Translate(s Snapshot, certificates Certificates) (routing.Config,
 	[]diag.Diagnostic) {
 	t := &translation{
-		Index:     objects.NewIndex(s.Objects),
+		Index:     NewIndex(s.Objects),
 		snapshot:  &s,
 		class:     &s.Class,
-		listeners: listeners.NewBuilder(&s, certificates),
-		pool:      backends.NewPool(&s.Class, s.Memory.Clients),
+		listeners: NewListenerBuilder(&s, certificates),
+		pool:      NewBackendPool(&s.Class, s.Memory.Clients),
 		found:     slices.Clone(s.Diagnostics),
-		neighbours: &listeners.Neighbours{Named: s.NamedHosts(),
+		neighbours: &Neighbours{Named: s.NamedHosts(),
 			Answering: map[routing.Host]int{}},
 		config: routing.Config{
 			Key:        s.Key,
@@ -77,8 +71,8 @@ func (t *translation) nameListed(translations []*memberTranslation) {
 // addMember adds the ports and certificates of an Ingress. Members are added oldest first, so the
 // oldest decides. An Ingress of which the class permits no rule adds none, and needs no load
 // balancer.
-func (t *translation) addMember(m members.Member) *memberTranslation {
-	allowance := hostrules.AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
+func (t *translation) addMember(m Member) *memberTranslation {
+	allowance := AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
 	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
 	if allowance.Leaves(m, permitted) {
 		t.config.Members = append(t.config.Members, m.Owner)
@@ -86,7 +80,7 @@ func (t *translation) addMember(m members.Member) *memberTranslation {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.OwnedRules(m, permitted)
 
-	v := &memberTranslation{MemberBackends: backends.ForMember(t.Index, t.pool, m), translation: t,
+	v := &memberTranslation{MemberBackends: NewMemberBackends(t.Index, t.pool, m), translation: t,
 		rules: rules}
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) &&
 		t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
@@ -106,11 +100,11 @@ func (v *memberTranslation) serve() {
 		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.Tell(diag.Error, diag.HostNotAllowed, objects.DefaultBackendField,
-				hostrules.NotForAnyHost(v.Member))
+			v.Tell(diag.Error, diag.HostNotAllowed, DefaultBackendField,
+				NotForAnyHost(v.Member))
 		case !allowed:
-			v.Tell(diag.Warning, diag.HostNotAllowed, objects.DefaultBackendField,
-				hostrules.NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
+			v.Tell(diag.Warning, diag.HostNotAllowed, DefaultBackendField,
+				NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.addDefaultBackend(v.forAnyHost)
 	}
@@ -119,7 +113,7 @@ func (v *memberTranslation) serve() {
 
 // takenListedHosts returns diagnostics with the sources of listed hosts that belong to other
 // namespaces. Only their sources are used.
-func (t *translation) takenListedHosts(m members.Member, rules []hostrules.Rule) []diag.Diagnostic {
+func (t *translation) takenListedHosts(m Member, rules []HostRule) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range rules {
 		if r.Listed != "" && t.snapshot.Owners.Refuses(m.Namespace, r.Host) != nil {
@@ -136,7 +130,7 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 		at[d.Source] = true
 	}
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(objects.TLSField)])
+		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(TLSField)])
 	})
 }
 
@@ -169,7 +163,7 @@ func (v *memberTranslation) addRoutes() {
 }
 
 // addRoute adds the route of one path, unless the path is an invalid regular expression.
-func (v *memberTranslation) addRoute(r hostrules.Rule, i, index int) {
+func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	p := &r.HTTP.Paths[i]
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := v.translation.class.PathOf(p)
@@ -194,11 +188,11 @@ func (v *memberTranslation) addRoute(r hostrules.Rule, i, index int) {
 // addDefaultBackend adds the default backend. It answers requests for the Ingress's hosts that
 // match no path. For hosts that no rule names, it needs the permission of the class.
 func (v *memberTranslation) addDefaultBackend(forAnyHost bool) {
-	const field = objects.DefaultBackendField
+	const field = DefaultBackendField
 	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any,
 		v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
-		d.Ports = v.ports.Of(hostrules.Rule{Host: routing.Any})
+		d.Ports = v.ports.Of(HostRule{Host: routing.Any})
 	}
 	v.translation.config.Defaults = append(v.translation.config.Defaults, d)
 }

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -238,20 +237,20 @@ func TestValidateClass(t *testing.T) {
 		class *networkingv1.IngressClass
 		want  string
 	}{
-		"no parameters":                     {class(classes.Controller, nil), ""},
-		"cluster-wide parameters":           {class(classes.Controller, ref(group, kind, "p", new("Cluster"), nil)), ""},
-		"parameters without a scope":        {class(classes.Controller, ref(group, kind, "p", nil, nil)), ""},
-		"parameters in a namespace":         {class(classes.Controller, ref(group, kind, "p", new("Namespace"), new("infra"))), ""},
+		"no parameters":                     {class(ControllerName, nil), ""},
+		"cluster-wide parameters":           {class(ControllerName, ref(group, kind, "p", new("Cluster"), nil)), ""},
+		"parameters without a scope":        {class(ControllerName, ref(group, kind, "p", nil, nil)), ""},
+		"parameters in a namespace":         {class(ControllerName, ref(group, kind, "p", new("Namespace"), new("infra"))), ""},
 		"no controller":                     {class("", nil), "spec.controller: Required value"},
 		"a controller without a domain":     {class("fairlead", nil), "spec.controller: Invalid value"},
 		"a controller of 251 characters":    {class("a.test/"+strings.Repeat("b", 244), nil), "spec.controller: Too long"},
-		"parameters without a name":         {class(classes.Controller, ref(group, kind, "", nil, nil)), "spec.parameters.name: Required value"},
-		"parameters without a kind":         {class(classes.Controller, ref(group, "", "p", nil, nil)), "spec.parameters.kind: Required value"},
-		"an unknown scope":                  {class(classes.Controller, ref(group, kind, "p", new("Galaxy"), nil)), "spec.parameters.scope: Unsupported value"},
-		"a namespaced scope without one":    {class(classes.Controller, ref(group, kind, "p", new("Namespace"), nil)), "spec.parameters.namespace: Required value"},
-		"a cluster-wide scope with one":     {class(classes.Controller, ref(group, kind, "p", new("Cluster"), new("infra"))), "spec.parameters.namespace: Forbidden"},
-		"a namespace that cannot exist":     {class(classes.Controller, ref(group, kind, "p", new("Namespace"), new("a.b"))), "spec.parameters.namespace: Invalid value"},
-		"a group that is not a domain name": {class(classes.Controller, ref("a_b", kind, "p", nil, nil)), "spec.parameters.apiGroup: Invalid value"},
+		"parameters without a name":         {class(ControllerName, ref(group, kind, "", nil, nil)), "spec.parameters.name: Required value"},
+		"parameters without a kind":         {class(ControllerName, ref(group, "", "p", nil, nil)), "spec.parameters.kind: Required value"},
+		"an unknown scope":                  {class(ControllerName, ref(group, kind, "p", new("Galaxy"), nil)), "spec.parameters.scope: Unsupported value"},
+		"a namespaced scope without one":    {class(ControllerName, ref(group, kind, "p", new("Namespace"), nil)), "spec.parameters.namespace: Required value"},
+		"a cluster-wide scope with one":     {class(ControllerName, ref(group, kind, "p", new("Cluster"), new("infra"))), "spec.parameters.namespace: Forbidden"},
+		"a namespace that cannot exist":     {class(ControllerName, ref(group, kind, "p", new("Namespace"), new("a.b"))), "spec.parameters.namespace: Invalid value"},
+		"a group that is not a domain name": {class(ControllerName, ref("a_b", kind, "p", nil, nil)), "spec.parameters.apiGroup: Invalid value"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

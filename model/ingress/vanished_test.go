@@ -4,9 +4,6 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -44,7 +41,7 @@ func TestAVanishedIngressIsServedAsItWasAccepted(t *testing.T) {
 			for k, r := range c.memories {
 				memories[k] = memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": r}}
 			}
-			snapshots, found := placement.Split(objectsOf(append(c.given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}), memories)...), classes.Options{})
+			snapshots, found := Place(objectsOf(append(c.given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}), memories)...), ClassOptions{})
 			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 			for _, s := range snapshots {
@@ -55,7 +52,7 @@ func TestAVanishedIngressIsServedAsItWasAccepted(t *testing.T) {
 				if changes := s.Changes(); gone && len(changes) > 0 {
 					t.Errorf("%s has changes: %v", s.Key, changes)
 				}
-				if config, _ := Translate(s, listeners.Certificates{}); gone && (len(config.Names) != 1 || config.Names[0].Host != "good.test") {
+				if config, _ := Translate(s, Certificates{}); gone && (len(config.Names) != 1 || config.Names[0].Host != "good.test") {
 					t.Errorf("%s names %v", s.Key, config.Names)
 				}
 			}

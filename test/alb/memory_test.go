@@ -8,8 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/members"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -22,7 +21,7 @@ import (
 
 // remember notes what came of a reconciliation, and reports whether something was refused that was
 // not known to be.
-func (w *world) remember(s snapshots.Snapshot, built model.Built, o providers.Outcome, complete bool) (learned bool) {
+func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outcome, complete bool) (learned bool) {
 	members := w.waiting(s)
 	left := map[diag.Source]bool{}
 	for _, d := range built.Diagnostics {
@@ -68,7 +67,7 @@ func (w *world) remember(s snapshots.Snapshot, built model.Built, o providers.Ou
 }
 
 // waiting are the Ingresses that are members of nothing, for the cloud refused them as they are.
-func (w *world) waiting(s snapshots.Snapshot) map[string]memory.Member {
+func (w *world) waiting(s ingress.Snapshot) map[string]memory.Member {
 	out := map[string]memory.Member{}
 	for _, ing := range w.Ingresses {
 		who := ing.Namespace + "/" + ing.Name
@@ -81,7 +80,7 @@ func (w *world) waiting(s snapshots.Snapshot) map[string]memory.Member {
 
 // refusable is what of a member can be left out, so that a step is not asked for again; "" for
 // nothing.
-func refusable(s plan.Step, m members.Member) string {
+func refusable(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateLoadBalancer, plan.CreateListener, plan.ModifyListener, plan.ReplaceCertificate, plan.AttachCertificate:
 		return ""

@@ -21,10 +21,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -43,7 +40,7 @@ type world struct {
 	*testing.T
 	sim   *albsim.Sim
 	cloud *aws.Provider
-	objects.Objects
+	ingress.Objects
 	seen   *lb.Observed
 	groups map[lb.GroupID]routing.Backend // those whose members are kept
 	have   map[lb.GroupID][]lb.Target     // what they were last set to
@@ -88,7 +85,7 @@ func newWorld(t *testing.T, o albsim.Options) *world {
 	}
 	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal", numbers: map[string]int{}, patience: patience, ends: map[string]time.Time{}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
-		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller},
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName},
 	}}
 	w.restart()
 	return w
@@ -182,10 +179,10 @@ func (w *world) remove(name string) {
 
 // split sorts the Ingresses into load balancers, and says what there is to say to those that are in
 // none.
-func (w *world) split() ([]snapshots.Snapshot, []diag.Diagnostic) {
+func (w *world) split() ([]ingress.Snapshot, []diag.Diagnostic) {
 	w.forgive()
 	w.Pods, w.PodsKnown = podsOf(w.EndpointSlices), true
-	return placement.Split(w.Objects, classes.Options{})
+	return ingress.Place(w.Objects, ingress.ClassOptions{})
 }
 
 // podsOf are the Pods that endpoints name.
@@ -203,12 +200,12 @@ func podsOf(list []*discoveryv1.EndpointSlice) []*corev1.Pod {
 }
 
 // snapshot is what the load balancer is made of.
-func (w *world) snapshot() snapshots.Snapshot {
+func (w *world) snapshot() ingress.Snapshot {
 	split, _ := w.split()
-	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == w.key }); at >= 0 {
+	if at := slices.IndexFunc(split, func(s ingress.Snapshot) bool { return s.Key == w.key }); at >= 0 {
 		return split[at]
 	}
-	return snapshots.Snapshot{Key: w.key, Class: *classes.FindClass(w.Objects, classes.Options{}, "fairlead")}
+	return ingress.Snapshot{Key: w.key, Class: *ingress.FindClass(w.Objects, ingress.ClassOptions{}, "fairlead")}
 }
 
 // reconcile goes the way from objects to AWS once.
@@ -257,7 +254,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 }
 
 // caps are what AWS's rules can say, and how many there may be.
-func (w *world) caps(s snapshots.Snapshot) lb.Capabilities {
+func (w *world) caps(s ingress.Snapshot) lb.Capabilities {
 	return w.cloud.Capabilities(model.ClassOf(s))
 }
 
@@ -283,7 +280,7 @@ func (w *world) track(built model.Built) {
 
 // keepTargets makes the members of groups what their Services say.
 // A group that fails keeps no other from getting its own.
-func (w *world) keepTargets(s snapshots.Snapshot, caps lb.Capabilities) error {
+func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
 		want := w.targetsOf(s, w.groups[id], caps)
@@ -319,7 +316,7 @@ func (w *world) keepTargets(s snapshots.Snapshot, caps lb.Capabilities) error {
 }
 
 // targetsOf is where requests for a backend go: nowhere if there is no such Service.
-func (w *world) targetsOf(s snapshots.Snapshot, b routing.Backend, caps lb.Capabilities) []lb.Target {
+func (w *world) targetsOf(s ingress.Snapshot, b routing.Backend, caps lb.Capabilities) []lb.Target {
 	now := endpoints.Objects{Nodes: w.Nodes, Pods: podsOf(w.EndpointSlices), PodsKnown: true}
 	if at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service }); at >= 0 {
 		now.Service, now.Slices = w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}

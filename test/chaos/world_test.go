@@ -20,7 +20,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -105,7 +105,7 @@ func (w *world) installClass(t *testing.T) {
 	})
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
-		Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: &networkingv1.IngressClassParametersReference{
+		Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName, Parameters: &networkingv1.IngressClassParametersReference{
 			APIGroup: aws.String(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Name: "class", Scope: aws.String("Namespace"), Namespace: &w.namespace,
 		}},
 	}

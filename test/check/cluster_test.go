@@ -13,7 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { kube.Main(m, kube.Options{}) }
 func TestCluster(t *testing.T) {
 	cluster := kube.Shared(t)
 	client := cluster.Client(t)
-	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}}
+	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName}}
 	if _, err := client.NetworkingV1().IngressClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/listeners"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -349,11 +345,11 @@ func TestOurKindsAreCheckedAlike(t *testing.T) {
 func compile(kind string, text []byte) error {
 	const class, shop = "fairlead", "shop"
 	group := v1alpha1.Group
-	o := objects.Objects{
+	o := ingress.Objects{
 		Namespaces: []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: shop}}},
 		IngressClasses: []*networkingv1.IngressClass{{
 			ObjectMeta: metav1.ObjectMeta{Name: class},
-			Spec:       networkingv1.IngressClassSpec{Controller: classes.Controller},
+			Spec:       networkingv1.IngressClassSpec{Controller: ingress.ControllerName},
 		}},
 		Ingresses: []*networkingv1.Ingress{{
 			ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "web"},
@@ -387,9 +383,9 @@ func compile(kind string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	snapshots, found := placement.Split(o, classes.Options{})
+	snapshots, found := ingress.Place(o, ingress.ClassOptions{})
 	for _, s := range snapshots {
-		_, more := ingress.Translate(s, listeners.Certificates{})
+		_, more := ingress.Translate(s, ingress.Certificates{})
 		found = append(found, more...)
 	}
 	for _, d := range found {

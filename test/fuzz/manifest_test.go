@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cli/manifests"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // FuzzManifest reads any text as manifests, and compiles what they hold.
@@ -37,7 +37,7 @@ func FuzzManifest(f *testing.F) {
 				return
 			}
 			w := world{Objects: objects}
-			_, _ = w.compileAs(classes.Options{AssumeClasses: []string{class}})
+			_, _ = w.compileAs(ingress.ClassOptions{AssumeClasses: []string{class}})
 		})
 	})
 }

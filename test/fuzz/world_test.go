@@ -14,9 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -33,7 +31,7 @@ const (
 
 // A world is a cluster's objects.
 type world struct {
-	objects.Objects
+	ingress.Objects
 }
 
 // newWorld is a cluster without Ingresses.
@@ -45,11 +43,11 @@ func newWorld(t testing.TB, change func(*v1alpha1.LoadBalancerClassSpec)) *world
 	if change != nil {
 		change(&spec)
 	}
-	w := &world{Objects: objects.Objects{PodsKnown: true}}
+	w := &world{Objects: ingress.Objects{PodsKnown: true}}
 	w.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: spec}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: class},
-		Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: &networkingv1.IngressClassParametersReference{
+		Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName, Parameters: &networkingv1.IngressClassParametersReference{
 			APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: class,
 		}},
 	}}
@@ -98,11 +96,11 @@ type compiled struct {
 }
 
 // compile compiles all load balancers of the world.
-func (w *world) compile() ([]compiled, []diag.Diagnostic) { return w.compileAs(classes.Options{}) }
+func (w *world) compile() ([]compiled, []diag.Diagnostic) { return w.compileAs(ingress.ClassOptions{}) }
 
 // compileAs compiles all load balancers of the world, for the capabilities of an ALB.
-func (w *world) compileAs(options classes.Options) ([]compiled, []diag.Diagnostic) {
-	snapshots, diagnostics := placement.Split(w.Objects, options)
+func (w *world) compileAs(options ingress.ClassOptions) ([]compiled, []diag.Diagnostic) {
+	snapshots, diagnostics := ingress.Place(w.Objects, options)
 	var out []compiled
 	for _, s := range snapshots {
 		capabilities := lb.ALB().Restrict(model.ClassOf(s))

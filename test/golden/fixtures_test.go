@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
@@ -18,7 +18,7 @@ import (
 
 // addService adds the Service that "shop/web:80" stands for, with one pod. Services of one story
 // have different addresses.
-func addService(o *objects.Objects, spelt string, index int) error {
+func addService(o *ingress.Objects, spelt string, index int) error {
 	made, err := testobjects.Service(spelt, index)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func addService(o *objects.Objects, spelt string, index int) error {
 }
 
 // addPods adds the Pods that EndpointSlices name, each with the address of its endpoint.
-func addPods(o *objects.Objects, from []*discoveryv1.EndpointSlice) {
+func addPods(o *ingress.Objects, from []*discoveryv1.EndpointSlice) {
 	for _, s := range from {
 		for c := range endpoints.Claims(s) {
 			o.Pods = append(o.Pods, &corev1.Pod{
@@ -42,7 +42,7 @@ func addPods(o *objects.Objects, from []*discoveryv1.EndpointSlice) {
 }
 
 // addSecret adds a TLS Secret whose certificate is for the hosts.
-func addSecret(o *objects.Objects, spelt string, hosts []string) error {
+func addSecret(o *ingress.Objects, spelt string, hosts []string) error {
 	made, err := testobjects.Secret(spelt, hosts)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func addSecret(o *objects.Objects, spelt string, hosts []string) error {
 }
 
 // copySecret adds a Secret with the contents of another one.
-func copySecret(o *objects.Objects, spelt, of string) error {
+func copySecret(o *ingress.Objects, spelt, of string) error {
 	namespace, name, found := strings.Cut(spelt, "/")
 	at := slices.IndexFunc(o.Secrets, func(s *corev1.Secret) bool { return s.Namespace+"/"+s.Name == of })
 	if !found || at < 0 {

@@ -15,10 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
@@ -150,7 +147,7 @@ type telling struct {
 type compiled struct {
 	key      lb.Key
 	caps     lb.Capabilities // as the load balancer's class narrows them
-	snapshot snapshots.Snapshot
+	snapshot ingress.Snapshot
 	table    *precedence.Table // nil where no Ingress wants the load balancer any more
 	want     lb.LoadBalancer
 	seen     *lb.Observed
@@ -177,8 +174,8 @@ func tell(s *story) ([]telling, error) {
 }
 
 // compile is the pipeline: objects to load balancers to plans.
-func compile(s *story, o objects.Objects, caps lb.Capabilities, seen map[lb.Key]*lb.Observed) telling {
-	split, diagnostics := placement.Split(o, s.classes())
+func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]*lb.Observed) telling {
+	split, diagnostics := ingress.Place(o, s.classes())
 	told := telling{caps: caps, diagnostics: diagnostics}
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range split {
@@ -194,8 +191,8 @@ func compile(s *story, o objects.Objects, caps lb.Capabilities, seen map[lb.Key]
 	for key := range seen {
 		if _, ok := wanted[key]; !ok {
 			name := key.Class()
-			gone := snapshots.Snapshot{Key: key, Class: classes.Class{Name: name}}
-			if class := classes.FindClass(o, s.classes(), name); class != nil {
+			gone := ingress.Snapshot{Key: key, Class: ingress.Class{Name: name}}
+			if class := ingress.FindClass(o, s.classes(), name); class != nil {
 				gone.Class = *class
 			}
 			caps := caps.Restrict(model.ClassOf(gone))

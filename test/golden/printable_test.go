@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cli"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
@@ -130,7 +130,7 @@ func documentsOf(t *testing.T, s *story) []map[string]any {
 	for document := range strings.SplitSeq(s.section("ingress.yaml"), "\n---\n") {
 		add([]byte(document))
 	}
-	var made objects.Objects
+	var made ingress.Objects
 	for i, service := range s.options.Services {
 		if err := addService(&made, service, i); err != nil {
 			t.Fatal(err)
@@ -222,7 +222,7 @@ func TestCertificatesArePrintedEscaped(t *testing.T) {
 		return r
 	}, hostile)
 	for name, hosts := range map[string][]string{"a name in it": {"a.com", ascii}, "its first name": {ascii, "a.com"}} {
-		var made objects.Objects
+		var made ingress.Objects
 		if err := addSecret(&made, "shop/tls", hosts); err != nil {
 			t.Fatal(err)
 		}

@@ -16,8 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -41,8 +40,8 @@ type story struct {
 	archive *txtar.Archive
 	options options
 
-	objects  objects.Objects
-	before   *objects.Objects
+	objects  ingress.Objects
+	before   *ingress.Objects
 	observed map[lb.Key]*lb.Observed
 }
 
@@ -163,8 +162,8 @@ func read(file string) (*story, error) {
 }
 
 // classes are the settings that decide which Ingresses are ours.
-func (s *story) classes() classes.Options {
-	out := classes.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClasses: []string{classes.DefaultClass}, Providers: s.options.Providers}
+func (s *story) classes() ingress.ClassOptions {
+	out := ingress.ClassOptions{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClasses: []string{ingress.DefaultClass}, Providers: s.options.Providers}
 	if s.options.NoClassAssumed {
 		out.AssumeClasses = nil
 	}
@@ -244,8 +243,8 @@ func bare() lb.Capabilities {
 }
 
 // read decodes one section of objects and adds what the options ask for.
-func (s *story) read(section string, secrets map[string][]string) (objects.Objects, error) {
-	var o objects.Objects
+func (s *story) read(section string, secrets map[string][]string) (ingress.Objects, error) {
+	var o ingress.Objects
 	for i, document := range strings.Split(s.section(section), "\n---\n") {
 		if strings.TrimSpace(document) == "" {
 			continue
@@ -283,7 +282,7 @@ func (s *story) read(section string, secrets map[string][]string) (objects.Objec
 }
 
 // decode adds one document to the objects of its kind.
-func decode(document []byte, o *objects.Objects) error {
+func decode(document []byte, o *ingress.Objects) error {
 	var kind struct {
 		metav1.TypeMeta
 		Metadata struct{ Annotations map[string]any }

@@ -19,7 +19,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/cputime"
 	"fairlead.dev/fairlead/test/request"
 )
@@ -97,7 +97,7 @@ func planOf(t *testing.T, command string, o options, of cluster) *commands {
 	var manifest bytes.Buffer
 	for _, object := range of {
 		if c, ok := object.(*networkingv1.IngressClass); ok && c.Name == o.class() {
-			w.foreign = c.Spec.Controller != classes.Controller
+			w.foreign = c.Spec.Controller != ingress.ControllerName
 		}
 		document, err := json.Marshal(object)
 		if err != nil {

@@ -13,9 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -54,13 +52,13 @@ func compile(t *testing.T, o options, of cluster) *compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := classes.Options{AssumeClasses: []string{o.class()}}
+	settings := ingress.ClassOptions{AssumeClasses: []string{o.class()}}
 	if o.WithoutClass {
 		settings.WithoutClass = o.class()
 	}
 	w := &compiled{}
-	snapshots, diagnostics := placement.Split(all, settings)
-	w.diagnostics = slices.Concat(diagnostics, placement.LeftAlone(all, settings, snapshots))
+	snapshots, diagnostics := ingress.Place(all, settings)
+	w.diagnostics = slices.Concat(diagnostics, ingress.LeftAlone(all, settings, snapshots))
 	for _, s := range snapshots {
 		facts, err := offline.Lookup(t.Context(), model.Ask(s))
 		if err != nil {
@@ -86,8 +84,8 @@ func cloud(provider string) (clouds.Offline, error) {
 }
 
 // gather is the cluster as the compiler reads it.
-func gather(of cluster) (objects.Objects, error) {
-	all := objects.Objects{PodsKnown: true}
+func gather(of cluster) (ingress.Objects, error) {
+	all := ingress.Objects{PodsKnown: true}
 	for _, o := range of {
 		switch o := o.(type) {
 		case *networkingv1.Ingress:

@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"fairlead.dev/fairlead/cli/manifests"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 var (
@@ -53,7 +53,7 @@ func byFairlead(t *testing.T, dir string, recursive bool) ([]string, error) {
 	return namesOf(found), err
 }
 
-func namesOf(found objects.Objects) (names []string) {
+func namesOf(found ingress.Objects) (names []string) {
 	add := func(kind string, o metav1.Object) { names = append(names, kind+" "+o.GetName()) }
 	for _, o := range found.Ingresses {
 		add("Ingress", o)

@@ -11,10 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/ingress/placement"
-	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
@@ -34,7 +31,7 @@ type balancer struct {
 	// killed says that the provider is killed now and then.
 	killed bool
 
-	snapshot snapshots.Snapshot
+	snapshot ingress.Snapshot
 	built    model.Built
 	seen     *lb.Observed
 }
@@ -46,7 +43,7 @@ type plane interface {
 }
 
 // settle makes the load balancer what the cluster asks for.
-func (b *balancer) settle(t *testing.T, o objects.Objects) {
+func (b *balancer) settle(t *testing.T, o ingress.Objects) {
 	t.Helper()
 	b.patiently(t, func() error {
 		rests, err := b.reconcile(t.Context(), o)
@@ -80,7 +77,7 @@ func onlyPending(err error) bool {
 }
 
 // reconcile goes the way once, and reports whether there was nothing to do.
-func (b *balancer) reconcile(ctx context.Context, o objects.Objects) (rests bool, err error) {
+func (b *balancer) reconcile(ctx context.Context, o ingress.Objects) (rests bool, err error) {
 	if err := b.compile(ctx, o); err != nil {
 		return false, err
 	}
@@ -99,9 +96,9 @@ func (b *balancer) reconcile(ctx context.Context, o objects.Objects) (rests bool
 }
 
 // compile observes what there is, and compiles what is asked for.
-func (b *balancer) compile(ctx context.Context, o objects.Objects) error {
-	split, _ := placement.Split(o, classes.Options{})
-	at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == key })
+func (b *balancer) compile(ctx context.Context, o ingress.Objects) error {
+	split, _ := ingress.Place(o, ingress.ClassOptions{})
+	at := slices.IndexFunc(split, func(s ingress.Snapshot) bool { return s.Key == key })
 	if at < 0 {
 		return errors.New("no Ingress asks for a load balancer")
 	}

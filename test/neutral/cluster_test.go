@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/keypair"
 )
@@ -26,11 +25,11 @@ const (
 )
 
 // newCluster is Services, a Secret, and no Ingress.
-func newCluster(t *testing.T) objects.Objects {
+func newCluster(t *testing.T) ingress.Objects {
 	t.Helper()
-	o := objects.Objects{
+	o := ingress.Objects{
 		IngressClasses: []*networkingv1.IngressClass{{
-			ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller},
+			ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName},
 		}},
 		Secrets: []*corev1.Secret{{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "tls"}, Type: corev1.SecretTypeTLS,
@@ -45,7 +44,7 @@ func newCluster(t *testing.T) objects.Objects {
 }
 
 // addService adds a Service with one ready Pod.
-func addService(o *objects.Objects, name, address string) {
+func addService(o *ingress.Objects, name, address string) {
 	about, ready := metav1.ObjectMeta{Namespace: "shop", Name: name}, true
 	port, tcp := int32(8080), corev1.ProtocolTCP
 	o.Services = append(o.Services, &corev1.Service{ObjectMeta: about, Spec: corev1.ServiceSpec{

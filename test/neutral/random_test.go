@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -42,7 +42,7 @@ func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))]
 func anyServiceName(rng *rand.Rand) string { return fmt.Sprintf("service-%d", rng.IntN(services)) }
 
 // randomise gives a cluster other Ingresses and Backends.
-func randomise(o *objects.Objects, rng *rand.Rand) {
+func randomise(o *ingress.Objects, rng *rand.Rand) {
 	o.Backends = []*v1alpha1.Backend{
 		newBackend("canary", anyForward(rng)), newBackend("elsewhere", anyRedirect(rng)), newBackend("said", anyFixed(rng)),
 	}
@@ -53,7 +53,7 @@ func randomise(o *objects.Objects, rng *rand.Rand) {
 }
 
 // vary changes one Ingress, or one Backend.
-func vary(o *objects.Objects, rng *rand.Rand) {
+func vary(o *ingress.Objects, rng *rand.Rand) {
 	if rng.IntN(4) == 0 {
 		o.Backends = slices.Clone(o.Backends)
 		o.Backends[0] = newBackend("canary", anyForward(rng))

@@ -17,7 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -56,7 +56,7 @@ func newFleet(t testing.TB, s server, ingresses, groups, classCount int) *fleet 
 				Spec:       v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{CertificatesPerNamespace: 10_000}},
 			},
 			&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{
-				Controller: classes.Controller,
+				Controller: ingress.ControllerName,
 				Parameters: &networkingv1.IngressClassParametersReference{APIGroup: &api, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: class},
 			}},
 		)

@@ -1,0 +1,152 @@
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file makes backends of Services. A missing or unusable Service is a backend without targets:
+// its requests get 503, and no rule changes when it returns.
+
+// ActionOf returns the action of a backend of an Ingress.
+func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) routing.Action {
+	if b.Resource != nil {
+		return v.resource(b.Resource, field+".resource")
+	}
+	ref := v.reference(b.Service.Name, v1alpha1.ServicePort(b.Service.Port), "")
+	return routing.To(v.forward(ref, field+".service"))
+}
+
+// reference returns a Service port, with the Ingress's settings of its targets.
+func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort,
+	provider string) endpoints.Reference {
+	return endpoints.Reference{
+		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number,
+		TargetType: v.Settings.TargetType,
+		Speech:     endpoints.Speech{Protocol: v.Settings.Protocol, Version: v.Settings.Version},
+		Provider:   provider,
+	}
+}
+
+// forward returns the backend of a Service port.
+func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.BackendID {
+	r := v.pool.resolved[ref]
+	if r == nil {
+		_, service, _ := strings.Cut(ref.Service, "/")
+		r = v.resolve(Name{Namespace: v.Namespace, Name: service}, ref)
+		v.pool.ports.limitTargets(r)
+		v.pool.resolved[ref] = r
+	}
+	if r.Unverified && !v.pool.toldPodsUnknown {
+		v.pool.toldPodsUnknown = true
+		v.Tell(diag.Info, diag.EndpointForeign, field,
+			"there are no Pods among the objects, so endpoints that name one are taken for what they say")
+	}
+	for _, p := range r.Problems {
+		if !v.alreadyReported(p) {
+			v.Tell(p.Severity, p.Reason, field, p.Text)
+		}
+	}
+	entry := v.pool.entries[r.Backend.ID]
+	if entry == nil {
+		entry = &pooled{Backend: r.Backend}
+		v.pool.entries[r.Backend.ID] = entry
+	}
+	if len(v.Settings.HealthSaid) > 0 {
+		v.claimHealth(entry)
+	}
+	v.claimAttributes(entry)
+	return r.Backend.ID
+}
+
+// claimHealth adds a member's settings to a health check, after those of older members.
+func (v *MemberBackends) claimHealth(b *pooled) {
+	health := maps.Clone(b.health)
+	if health == nil {
+		health = map[string]SettingClaim{}
+	}
+	var added []string
+	for _, annotation := range slices.Sorted(maps.Keys(v.Settings.HealthSaid)) {
+		value := v.Settings.HealthSaid[annotation]
+		if annotation == settings.HealthPort && !v.mayCheck(value) {
+			continue
+		}
+		if annotation == settings.HealthCodes && !settings.AreCodesOf(b.Version, value) {
+			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
+			continue
+		}
+		if before, claimed := health[annotation]; !claimed {
+			health[annotation] = SettingClaim{Value: value, Owner: v.Owner}
+			added = append(added, annotation)
+		} else if before.Value != value {
+			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+				fmt.Sprintf("%s decides for %s, and says %s", before.Owner, b.ID, diag.Cut(before.Value))))
+		}
+	}
+	if err := settings.CheckHealth(values(health), &v.pool.class.LoadBalancerClassSpec); err != nil {
+		for _, annotation := range added {
+			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
+		}
+		return
+	}
+	b.health = health
+}
+
+// claimAttributes adds a member's attributes to a backend, after those of older members.
+func (v *MemberBackends) claimAttributes(b *pooled) {
+	for _, name := range slices.Sorted(maps.Keys(v.Settings.GroupAttributes)) {
+		asked := v.Settings.GroupAttributes[name]
+		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner,
+			Source: AnnotationSource(v.Ingress, asked.Annotation)}
+		at, claimed := slices.BinarySearchFunc(b.Attributes, name,
+			func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
+		switch {
+		case !claimed:
+			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
+		case b.Attributes[at].Value != mine.Value:
+			v.Found = append(v.Found, SettingConflict(v.Member, asked.Annotation,
+				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name),
+					b.ID, diag.Cut(b.Attributes[at].Value))))
+		}
+	}
+}
+
+// resolve looks a reference up, or returns no targets if its namespace has used up its endpoints.
+func (v *MemberBackends) resolve(service Name,
+	ref endpoints.Reference) *endpoints.Resolution {
+	budget := v.pool.endpoints
+	takes, known := budget.of[service]
+	if !known {
+		for _, s := range v.EndpointSlices[service] {
+			takes += 1 + len(s.Ports) + len(s.Endpoints)
+		}
+		budget.of[service] = takes
+	}
+	namespace := service.Namespace
+	if budget.spent[namespace]+takes <= MostEndpoints {
+		budget.spent[namespace] += takes
+		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.EndpointsOf(service))
+	}
+	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref,
+		endpoints.Objects{Service: v.Services[service]})
+	r.Problems = nil
+	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
+		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of "+
+			"EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer "+
+			"backends, or fewer ports or endpoints of a Service",
+		namespace, MostEndpoints, ref.Service))
+	return r
+}

@@ -1,2 +1,0 @@
-// Package backends makes actions and backends of Services and Backend objects.
-package backends

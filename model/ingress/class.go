@@ -1,0 +1,148 @@
+package ingress
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file has an IngressClass of Fairlead with its parameters, as the Ingress API defines it:
+// spec.ingressClassName of an Ingress names an IngressClass, spec.controller of the IngressClass
+// names Fairlead, and spec.parameters refers to the spec of the class. The older annotation
+// kubernetes.io/ingress.class takes precedence, and names an IngressClass as well. A class without
+// an IngressClass exists only under Options.Literal and Options.AssumeClasses.
+
+// Controller is the spec.controller of Fairlead's IngressClasses.
+const ControllerName = "fairlead.dev/ingress"
+
+// DefaultClass is the name of the IngressClass that Fairlead ships. An annotation with it means
+// Fairlead, even without such a class.
+const DefaultClass = "fairlead"
+
+// Options are the operator's settings that decide which Ingresses are ours.
+type ClassOptions struct {
+	// WithoutClass is the IngressClass for Ingresses that name no class; "" ignores them.
+	WithoutClass string
+	// Literal is a name that the annotation may have without an IngressClass: it then means a class
+	// without parameters. "" is none. An IngressClass of that name takes precedence, and so do
+	// recorded parameters of one.
+	Literal string
+	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation with it
+	// means Fairlead, even while the class is missing.
+	ManagedClass string
+	// AssumeClasses are classes of ours without parameters, if no IngressClass of that name is among
+	// the objects: files often have Ingresses only.
+	AssumeClasses []string
+	// TakenClasses are IngressClasses of other controllers that are compiled as classes of ours without
+	// parameters, to see what they would be.
+	TakenClasses []string
+	// Providers are the names of the operator's providers. The first is for classes that name none. If
+	// empty, a class may name any.
+	Providers []string
+	// Room is the most bytes of the records of a load balancer's members; 0 is the limit of a
+	// LoadBalancer object.
+	Room int
+	// Existing returns the load balancers of a tenant, as Key.Tenant names it, that exist or are about
+	// to; true for those that an Ingress belongs to. If it is nil, the records are all there is.
+	Existing func(tenant string) map[routing.Key]bool
+	// CertificatesOf returns how many certificates of Secrets of a namespace each load balancer has.
+	// If it is nil, the records are all there is.
+	CertificatesOf func(namespace string) map[routing.Key]int
+	// Check returns the errors that check finds in an IngressClass or parameters. It may cache them by
+	// version. If it is nil, objects are checked each time.
+	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
+}
+
+// A Class is an IngressClass of ours with its parameters.
+type Class struct {
+	Name string
+	v1alpha1.LoadBalancerClassSpec
+}
+
+// Grace returns how long a load balancer of the class serves an Ingress that moves away from it.
+func (c *Class) Grace() time.Duration {
+	if c.MoveGrace != nil {
+		return c.MoveGrace.Duration
+	}
+	return settings.DefaultMoveGrace
+}
+
+// Retains reports whether load balancers of the class are kept after their last Ingress.
+func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
+
+// mostRetained is the bound of a class that keeps load balancers and sets none. A kept load
+// balancer costs money until a person deletes it, so there has to be a bound. An account can have
+// 50 Application Load Balancers in a region by default, and ten are a fifth of them:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+const mostRetained = 10
+
+// MostLoadBalancers returns how many load balancers of the class a namespace may have; 0 for no
+// bound.
+func (c *Class) MostLoadBalancers() int {
+	if n := c.LoadBalancers.PerNamespace; n > 0 || !c.Retains() {
+		return n
+	}
+	return mostRetained
+}
+
+// mostCertificates is the bound of a class that sets none. An account can have 2,500 imported
+// certificates in a region by default, and can import 5,000 within a year:
+// https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html
+const mostCertificates = 100
+
+// MostCertificates returns how many certificates of Secrets a namespace may have in the cloud.
+func (c *Class) MostCertificates() int {
+	return cmp.Or(c.LoadBalancers.CertificatesPerNamespace, mostCertificates)
+}
+
+// Source returns the class as the source of diagnostics.
+func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
+
+// HostMissMeaning returns where requests go that match no path of their host.
+func (c *Class) HostMissMeaning() routing.HostMiss {
+	if c.HostMiss == v1alpha1.HostMissLessSpecific {
+		return routing.MissFallsThrough
+	}
+	return routing.MissAnswers
+}
+
+// LoadBalancerSettings returns the class's settings of a whole load balancer. The scheme is part of
+// its key.
+func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes,
+		Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}
+}
+
+// PortSettings returns the settings of the class for one port.
+func (c *Class) PortSettings(number int32) v1alpha1.PortSettings {
+	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
+	if at < 0 {
+		return v1alpha1.PortSettings{}
+	}
+	return c.Ports[at]
+}
+
+// DiscoversCertificates reports whether certificates are searched for in the cloud.
+func (c *Class) DiscoversCertificates() bool {
+	return c.CertificateDiscovery == nil || *c.CertificateDiscovery
+}
+
+// ServesForeignRestrictions reports whether Ingresses are served although they have restricting
+// annotations of other controllers.
+func (c *Class) ServesForeignRestrictions() bool {
+	return c.ForeignAnnotations == v1alpha1.ForeignWarn ||
+		c.ForeignAnnotations == v1alpha1.ForeignIgnore
+}
+
+// TLSPolicyOf returns the TLS policy of the class for a port, or "".
+func (c *Class) TLSPolicyOf(port int32) string {
+	return cmp.Or(c.PortSettings(port).TLSPolicy, c.TLSPolicy)
+}

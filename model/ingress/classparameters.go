@@ -1,0 +1,63 @@
+package ingress
+
+import (
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file finds the parameters of a class. A class without readable parameters is not used, since
+// its restrictions would be missing.
+
+// parameters are the objects that an IngressClass can refer to.
+type parameters struct {
+	namespaced map[Name]*v1alpha1.LoadBalancerClass
+	cluster    map[Name]*v1alpha1.ClusterLoadBalancerClass
+}
+
+func newParameters(o Objects) parameters {
+	return parameters{ByName(o.LoadBalancerClasses),
+		ByName(o.ClusterLoadBalancerClasses)}
+}
+
+// find returns the object that a class refers to, and its spec, or the error in the reference.
+func (p parameters) find(ref *networkingv1.IngressClassParametersReference,
+	at *field.Path) (metav1.Object, *v1alpha1.LoadBalancerClassSpec, *field.Error) {
+	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
+	switch {
+	case ref.APIGroup == nil || *ref.APIGroup != v1alpha1.Group:
+		return nil, nil, field.NotSupported(at.Child("apiGroup"), ref.APIGroup,
+			[]string{v1alpha1.Group})
+	case !slices.Contains(kinds, ref.Kind):
+		return nil, nil, field.NotSupported(at.Child("kind"), ref.Kind, kinds)
+	case ref.Kind == v1alpha1.KindLoadBalancerClass && ref.Namespace == nil:
+		return nil, nil, field.Required(at.Child("namespace"),
+			"a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
+	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
+		return nil, nil, field.Forbidden(at.Child("namespace"),
+			"a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
+	}
+	source := sourceOf(ref)
+	n := Name{Namespace: source.Namespace, Name: source.Name}
+	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {
+		return c, &c.Spec, nil
+	}
+	if c := p.cluster[n]; c != nil && ref.Kind == v1alpha1.KindClusterLoadBalancerClass {
+		return c, &c.Spec, nil
+	}
+	return nil, nil, field.NotFound(at, source.String())
+}
+
+// sourceOf returns the object that a reference names, as the source of diagnostics.
+func sourceOf(ref *networkingv1.IngressClassParametersReference) diag.Source {
+	source := diag.Source{Kind: ref.Kind, Name: ref.Name}
+	if ref.Namespace != nil {
+		source.Namespace = *ref.Namespace
+	}
+	return source
+}

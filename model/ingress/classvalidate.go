@@ -1,0 +1,164 @@
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file validates the parameters of a class: fields that are lists or maps. Fields with a
+// single value are rows of the table in package settings.
+
+// ValidateSpec returns the errors in the parameters of a class.
+func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
+	errs := append(settings.ValidateClass(spec, at), settings.ClassFields.Validate(spec, at)...)
+	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
+		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags,
+			"subnets are either named or selected by tags"))
+	}
+	if len(spec.SecurityGroups) > 0 && len(spec.Inbound) > 0 {
+		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound,
+			"security groups of one's own say themselves who may connect"))
+	}
+	errs = append(errs, ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
+	errs = append(errs, settings.ValidateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
+	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
+	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
+	if spec.ValuesPerCondition < 0 {
+		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition,
+			"must not be negative"))
+	}
+	for name, n := range map[string]int{
+		"perNamespace":             spec.LoadBalancers.PerNamespace,
+		"certificatesPerNamespace": spec.LoadBalancers.CertificatesPerNamespace,
+	} {
+		if n < 0 {
+			errs = append(errs, field.Invalid(at.Child("loadBalancers", name), n, "must not be negative"))
+		}
+	}
+	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
+	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
+	return append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
+}
+
+func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, p := range ports {
+		if slices.ContainsFunc(ports[:i],
+			func(other v1alpha1.PortSettings) bool { return other.Port == p.Port }) {
+			errs = append(errs, field.Duplicate(at.Index(i).Child("port"), p.Port))
+		}
+		if p.TLSPolicy != "" {
+			if err := settings.Of(settings.TLSPolicy).Type.Validate(p.TLSPolicy,
+				at.Index(i).Child("tlsPolicy")); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		m, under := p.MutualAuthentication, at.Index(i).Child("mutualAuthentication")
+		if m == nil {
+			continue
+		}
+		if (m.Mode == v1alpha1.MutualVerify) != (m.TrustStore != "") {
+			errs = append(errs, field.Invalid(under.Child("trustStore"), m.TrustStore,
+				"`verify` needs a trust store, and no other mode has one"))
+		}
+		if m.Mode != v1alpha1.MutualVerify && (m.IgnoreExpiry || m.AdvertiseCANames) {
+			errs = append(errs, field.Invalid(under, m.Mode,
+				"`ignoreExpiry` and `advertiseCANames` are for `verify`"))
+		}
+	}
+	return errs
+}
+
+func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, g := range groups {
+		errs = append(errs, validateSelector(&g.NamespaceSelector,
+			at.Index(i).Child("namespaceSelector"))...)
+		if slices.ContainsFunc(groups[:i],
+			func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
+			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), g.Name))
+		}
+	}
+	return errs
+}
+
+func validateAllowedHosts(allowed []v1alpha1.AllowedHosts, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, a := range allowed {
+		errs = append(errs, validateSelector(&a.NamespaceSelector,
+			at.Index(i).Child("namespaceSelector"))...)
+		for j, host := range a.Hosts {
+			if host != AnyHost {
+				errs = append(errs, validate.Invalid(at.Index(i).Child("hosts").Index(j), host,
+					validate.Host(host))...)
+			}
+		}
+	}
+	return errs
+}
+
+func validateAnnotationNames(names *[]string, at *field.Path) field.ErrorList {
+	if names == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for i, n := range *names {
+		if settings.Of(settings.Full(n)) == nil {
+			errs = append(errs, field.NotFound(at.Index(i), n))
+		}
+	}
+	return errs
+}
+
+func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
+	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
+}
+
+// Bounds of tags.
+const (
+	longestTag    = 128
+	longestTagged = 256
+)
+
+// tagCharacters matches the names and values of tags that clouds accept.
+var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// validateTags refuses the tags by which Fairlead identifies its objects, and tags that clouds
+// refuse.
+func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		why := ""
+		switch value := tags[name]; {
+		case strings.HasPrefix(name, settings.Prefix):
+			why = "names that start with " + settings.Prefix + " are Fairlead's own"
+		case strings.HasPrefix(strings.ToLower(name), "aws:"):
+			why = "names that start with aws: are the cloud's own"
+		case name == "" || utf8.RuneCountInString(name) > longestTag:
+			why = fmt.Sprintf("names have 1 to %d characters", longestTag)
+		case utf8.RuneCountInString(value) > longestTagged:
+			why = fmt.Sprintf("values have at most %d characters", longestTagged)
+		case !tagCharacters.MatchString(name) || !tagCharacters.MatchString(value):
+			why = "names and values are of letters, digits, spaces and _.:/=+-@"
+		default:
+			continue
+		}
+		errs = append(errs, field.Invalid(at.Key(name), name, why))
+	}
+	return errs
+}
+
+// AnyHost allows every host, rules without a host, and default backends.
+const AnyHost = "*"

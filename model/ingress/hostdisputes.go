@@ -1,0 +1,81 @@
+package ingress
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file reports refused claims to hosts to both sides.
+
+// reportDisputes reports to the Ingress that names a host of another namespace, once for each host,
+// and to the owner, once for all hosts of one namespace and one Ingress. So the number of
+// diagnostics to owners does not grow with the number of claimed hosts.
+func reportDisputes(owners *HostOwners) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	disputes, told := owners.Disputes(), map[routing.Owner]int{}
+	for _, d := range disputes {
+		if told[d.By]++; told[d.By] <= MostToldHosts {
+			out = append(out, reportToClaimant(d))
+		}
+	}
+	for _, d := range disputes {
+		if n := told[d.By]; n > MostToldHosts {
+			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken,
+				Source: d.Source.At("spec"),
+				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here",
+					n-MostToldHosts)})
+			told[d.By] = 0
+		}
+	}
+	return append(out, reportToOwners(disputes)...)
+}
+
+// reportToClaimant returns the diagnostic for the Ingress whose claim is refused. The default
+// backend of an Ingress with own hosts still answers for these.
+func reportToClaimant(d HostDispute) diag.Diagnostic {
+	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
+	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or " +
+		"`hosts: Shared`"
+	switch {
+	case d.Host == routing.Any && d.Source.Field == DefaultBackendField && d.HasHosts:
+		told.Severity = diag.Warning
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
+			"this default backend answers on this Ingress's own hosts only", d.Owner)
+	case d.Host == routing.Any:
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
+			"what is for any host is not served here%s", d.Owner, remedy)
+	case d.Host == d.Taken:
+		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host,
+			d.Owner, remedy)
+	default:
+		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not "+
+			"served here%s", d.Host, d.Taken, d.Owner, remedy)
+	}
+	return told
+}
+
+// reportToOwners returns diagnostics for the Ingresses of the namespaces that own the hosts.
+func reportToOwners(disputes []HostDispute) []diag.Diagnostic {
+	type pair struct{ owner, claimant string }
+	hosts, at := map[pair]*NameList{}, map[pair]diag.Source{}
+	var pairs []pair
+	for _, d := range disputes {
+		if d.Against == nil {
+			continue
+		}
+		p := pair{d.Against.By.String(), d.By.Namespace}
+		if hosts[p] == nil {
+			hosts[p], pairs, at[p] = &NameList{}, append(pairs, p), d.Against.Source
+		}
+		hosts[p].Add(DescribeClaim(d.Host))
+	}
+	var out []diag.Diagnostic
+	for _, p := range pairs {
+		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
+			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this "+
+				"namespace", p.claimant, ListFirst(hosts[p].List))})
+	}
+	return out
+}

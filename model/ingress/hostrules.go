@@ -1,0 +1,135 @@
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file restricts namespaces to the hosts that the class allows them. A rule for another host
+// has no route and no name, so it does not take the host from the namespaces that may serve it.
+
+// An Allowance holds the hosts that the class allows a namespace.
+type HostAllowance struct {
+	Everything bool
+	hosts      []routing.Host
+}
+
+func AllowanceOf(c *Class, namespace map[string]string) HostAllowance {
+	if c.AllowedHosts == nil {
+		return HostAllowance{Everything: true}
+	}
+	var a HostAllowance
+	for _, entry := range c.AllowedHosts {
+		if !Selects(&entry.NamespaceSelector, namespace) {
+			continue
+		}
+		for _, h := range entry.Hosts {
+			a.Everything = a.Everything || h == AnyHost
+			a.hosts = append(a.hosts, routing.Host(h))
+		}
+	}
+	return a
+}
+
+func (a HostAllowance) Permits(h routing.Host) bool {
+	if a.Everything {
+		return true
+	}
+	for _, allowed := range a.hosts {
+		if allowed.Covers(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// Grants reports whether the class grants the host itself, and not only a wildcard that covers it.
+func (a HostAllowance) Grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
+
+// A Rule is a permitted rule of an Ingress.
+type HostRule struct {
+	index int
+	Host  routing.Host
+	HTTP  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
+
+	// Listed is the field of spec.tls that lists Host, if the rule is for another host, By.
+	Listed string
+	By     routing.Host
+	// Below is set for a listed host that a wildcard of another namespace covers.
+	Below bool
+}
+
+func (r HostRule) Field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
+
+// NamedBy returns the field that names the host.
+func (r HostRule) NamedBy() string {
+	if r.Listed != "" {
+		return r.Listed
+	}
+	return r.Field() + ".host"
+}
+
+// Listing returns the Listed of the routes and the name of a rule; nil unless its host is only
+// listed.
+func (r HostRule) Listing() *routing.Listed {
+	if r.Listed == "" {
+		return nil
+	}
+	return &routing.Listed{By: r.By}
+}
+
+// Leaves reports whether an Ingress with these permitted rules has any route.
+func (a HostAllowance) Leaves(m Member, permitted []HostRule) bool {
+	return a.Everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.Permits(routing.Any)
+}
+
+func (a HostAllowance) permittedRules(m Member) ([]HostRule, []diag.Diagnostic) {
+	var rules []HostRule
+	var found []diag.Diagnostic
+	for i, r := range m.Spec.Rules {
+		allowed := HostRule{index: i, Host: routing.Host(r.Host), HTTP: r.HTTP}
+		if a.Permits(allowed.Host) {
+			rules = append(rules, allowed)
+			continue
+		}
+		what := "host " + r.Host
+		if r.Host == "" {
+			what = "rules without a host"
+		}
+		found = append(found, diag.Diagnostic{
+			Severity: diag.Error, Reason: diag.HostNotAllowed,
+			Source:  m.Source().At(allowed.Field() + ".host"),
+			Message: fmt.Sprintf("the class does not let namespace %s serve %s", m.Namespace, what),
+		})
+	}
+	return rules, found
+}
+
+// NotForAnyHost returns the message that a default backend answers for the hosts of its Ingress
+// only.
+func NotForAnyHost(m Member) string {
+	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names",
+		m.Namespace)
+}
+
+// HostsOf returns the hosts of rules without duplicates, with Any if forAnyHost is set.
+func HostsOf(rules []HostRule, forAnyHost bool) []routing.Host {
+	var hosts []routing.Host
+	seen := map[routing.Host]bool{}
+	for _, r := range rules {
+		if !seen[r.Host] {
+			seen[r.Host] = true
+			hosts = append(hosts, r.Host)
+		}
+	}
+	if forAnyHost && !seen[routing.Any] {
+		hosts = append(hosts, routing.Any)
+	}
+	return hosts
+}

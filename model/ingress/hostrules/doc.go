@@ -1,2 +1,0 @@
-// Package hostrules finds the rules of an Ingress for hosts that its namespace may serve.
-package hostrules

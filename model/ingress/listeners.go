@@ -1,0 +1,168 @@
+package ingress
+
+import (
+	"slices"
+	"time"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has the listeners of a load balancer while they are built, and those of one member.
+
+// A Builder makes the listeners of a load balancer and their certificates. Members are added one by
+// one, the oldest first.
+type ListenerBuilder struct {
+	class *Class
+	group string // the group across namespaces, or ""
+	// why certificates in the cloud could not be listed; "" if they could
+	unread    string
+	inCloud   map[string][]routing.CertificateID // certificates in the cloud, by host
+	discovers bool                               // whether the cloud is searched for certificates
+	members   map[string]memory.Member           // remembered, with refused certificates
+	ports     map[int32]*listener
+	secrets   map[Name]secret // read so far
+	known     map[routing.CertificateID]*routing.Certificate
+	// the names in certificates of Secrets, common names included
+	namesIn map[routing.CertificateID][]routing.Host
+	names   names
+	// the names in certificates of the cloud, as it reports them
+	reported map[routing.CertificateID][]string
+	shown    []routing.CertificateID // certificates that listeners have
+	certificateDisputes
+
+	held       []routing.Certificate            // certificates that were imported from Secrets
+	remembered map[string]routing.CertificateID // the certificate that each Secret held last
+	room       certificateRoom
+	// the certificates of the load balancer with their sources
+	asked map[certificateOrigin]bool
+	now   time.Time // certificates that are added must not have expired by then
+}
+
+// A certificateOrigin is a certificate and the field that asks for it.
+type certificateOrigin struct {
+	id     routing.CertificateID
+	source diag.Source
+}
+
+// A certificateUse is a certificate for a host, and the field that asks for it.
+type certificateUse struct {
+	id     routing.CertificateID
+	source diag.Source
+	beside []routing.CertificateID // more that are attached with it
+}
+
+// ServedPorts are the ports on which one Ingress is served, ascending.
+type ServedPorts struct {
+	plain  []int32
+	secure map[routing.Host][]int32 // HTTP and HTTPS ports, of hosts with a certificate
+	// the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
+	listed map[routing.Host][]int32
+}
+
+// MemberListeners are the listeners that one member asks for.
+type MemberListeners struct {
+	*ListenerBuilder
+	*Index
+	Member
+	Allowance HostAllowance
+	covers    cover
+	plain     []int32                         // HTTP ports on which the member is served
+	claimed   []int32                         // HTTPS ports on which the member is served
+	uses      map[routing.Host]certificateUse // certificates on the HTTPS ports
+	// why the member may not use a certificate; "" if it may
+	refused map[routing.CertificateID]string
+	found   []diag.Diagnostic
+}
+
+// report adds a diagnostic about a field of the member.
+func (o *MemberListeners) report(severity diag.Severity, reason diag.Reason, field,
+	message string) {
+	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason,
+		Source: o.Source().At(field), Message: message})
+}
+
+// reportSecure adds a diagnostic about a field of the member, for the HTTPS ports that it asks for.
+func (o *MemberListeners) reportSecure(severity diag.Severity, reason diag.Reason, field,
+	message string) {
+	o.report(severity, reason, field, message)
+	o.found[len(o.found)-1].Ports = diag.PortsOf(o.AskedSecurePorts()...)
+}
+
+// certificateDisputes hold the certificates of namespaces that share a load balancer, and the hosts
+// for which two namespaces have certificates.
+type certificateDisputes struct {
+	owners *HostOwners
+	// the names in certificates on listeners, by namespace
+	served map[string]map[routing.Host]bool
+	// the oldest member of each namespace that uses a certificate
+	brought map[string]map[routing.CertificateID]routing.Owner
+	// certificates that Secrets of a namespace held last
+	recent   map[string]map[routing.CertificateID]bool
+	openings []*MemberListeners
+	// hosts that are not served over HTTPS because of another namespace's certificate
+	overlaps []overlap
+}
+
+// An overlap is a host of one namespace, and a certificate of another namespace with its name.
+type overlap struct {
+	CertificateOverlap
+	by Member // uses the certificate
+	id routing.CertificateID
+}
+
+// A secret is the result of reading a Secret.
+type secret struct {
+	id     routing.CertificateID // its certificate, or the last one that was valid
+	reason diag.Reason
+	err    error // why it has no valid certificate
+}
+
+// A listener is a port of the load balancer.
+type listener struct {
+	protocol routing.Protocol
+	opener   string // the member, the class or the group that decided the protocol
+	inbound  []string
+	// the member that decided which clients may connect; "" if the class did, or none
+	narrower string
+	policy   string // the TLS policy that a member asks for
+	decided  string // the member that asks for the TLS policy
+	served   []Member
+
+	by    map[routing.Host]certificateUse // the certificate of each host
+	order []routing.CertificateID         // as they were attached
+	has   map[routing.CertificateID]bool  // certificates in order
+}
+
+// names are the names in certificates, which are sorted once for each certificate.
+type names struct {
+	shown map[routing.CertificateID][]routing.Host // names that clients may see
+	// hosts that clients accept the certificate for
+	certified map[routing.CertificateID]map[routing.Host]bool
+}
+
+func newNames() names {
+	return names{map[routing.CertificateID][]routing.Host{},
+		map[routing.CertificateID]map[routing.Host]bool{}}
+}
+
+// forget removes the names of a certificate, so that they are sorted again with new ones.
+func (n names) forget(id routing.CertificateID) {
+	delete(n.shown, id)
+	delete(n.certified, id)
+}
+
+// secureOf returns the HTTPS ports of a host, ascending.
+func (s ServedPorts) secureOf(h routing.Host) []int32 {
+	return slices.DeleteFunc(slices.Clone(s.secure[h]),
+		func(p int32) bool { return slices.Contains(s.plain, p) })
+}
+
+// ForSignIn returns the HTTPS ports on which users of a host can sign in.
+func (s ServedPorts) ForSignIn(h routing.Host) []int32 {
+	if secure := s.secureOf(h); len(secure) > 0 {
+		return secure
+	}
+	return s.listed[h]
+}

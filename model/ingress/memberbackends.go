@@ -1,0 +1,37 @@
+package ingress
+
+import (
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has the backends of one member while they are translated.
+
+// alreadyReported reports whether a problem was already reported for this Ingress.
+func (v *MemberBackends) alreadyReported(p endpoints.Problem) bool {
+	before := v.problems[p]
+	v.problems[p] = true
+	return before
+}
+
+// MemberBackends holds the backends of one member while they are added to the pool.
+type MemberBackends struct {
+	*Index
+	Member
+	pool      *BackendPool
+	Found     []diag.Diagnostic
+	resources map[Name]routing.Action    // the actions of Backends
+	problems  map[endpoints.Problem]bool // reported problems of backends
+}
+
+func NewMemberBackends(x *Index, p *BackendPool, m Member) *MemberBackends {
+	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[Name]routing.Action{},
+		problems: map[endpoints.Problem]bool{}}
+}
+
+// Tell adds a diagnostic about a field of the member.
+func (v *MemberBackends) Tell(severity diag.Severity, reason diag.Reason, field, message string) {
+	v.Found = append(v.Found, diag.Diagnostic{Severity: severity, Reason: reason,
+		Source: v.Source().At(field), Message: message})
+}

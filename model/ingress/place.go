@@ -1,0 +1,165 @@
+package ingress
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file sorts Ingresses into load balancers.
+
+// Split sorts Ingresses into load balancers, by key. The diagnostics are about Ingresses and
+// classes without one; those about members are in their snapshots.
+func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
+	s := place(o, options)
+	s.placeVanished(o.Ingresses)
+	for _, snapshot := range s.snapshots {
+		limitMembers(snapshot, cmp.Or(options.Room, mostMembers))
+	}
+	reportGroups(s.snapshots)
+	out := make([]Snapshot, 0, len(s.snapshots))
+	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
+		if snapshot := s.snapshots[key]; !snapshot.HasOnlyRefused() {
+			out = append(out, s.finish(snapshot))
+		}
+	}
+	return out, diag.Limit(s.homeless)
+}
+
+// split finds the load balancer of each Ingress.
+func place(o Objects, options ClassOptions) *placement {
+	s := &placement{Index: NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
+		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
+		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf}
+	s.classes, s.homeless = NewClassLookup(o, options)
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), older) {
+		if ing.DeletionTimestamp.IsZero() {
+			s.place(ing)
+		}
+	}
+	return s
+}
+
+// older compares Ingresses by age, and of the same age by name.
+func older(a, b *networkingv1.Ingress) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		CompareNames(NameOf(a), NameOf(b)))
+}
+
+// RefusedBy returns the refused Ingresses that belong to load balancers across namespaces, by load
+// balancer. It is used for few Ingresses at a time.
+func RefusedBy(o Objects, options ClassOptions) map[routing.Key][]Member {
+	out := map[routing.Key][]Member{}
+	for key, snapshot := range place(o, options).snapshots {
+		if len(snapshot.Refused) > 0 {
+			out[key] = snapshot.Refused
+		}
+	}
+	return out
+}
+
+// place finds the load balancer of an Ingress: the wanted one, or, if the Ingress is refused, the
+// one with its last accepted version.
+func (s *placement) place(ing *networkingv1.Ingress) {
+	trail, remembered := s.trails[NameOf(ing).String()]
+	whose := s.classes.Of(ing, remembered)
+	found := whose.Found
+	switch {
+	case whose.NotOurs != nil:
+		s.serveDeparting(ing, *whose.NotOurs, found)
+		return
+	case whose.Problem != nil:
+		found = append(found, *whose.Problem)
+	default:
+		key, member, more := s.admit(ing, whose.Class, trail.Home())
+		found = append(found, more...)
+		if !HasError(found) {
+			found = append(found, s.permitsNoHost(member, whose.Class, trail)...)
+		}
+		if !HasError(found) {
+			found = append(found, s.needsRoom(ing, key, whose.Class)...)
+		}
+		if !HasError(found) {
+			s.move(ing, member, s.snapshot(key, whose.Class), found)
+			return
+		}
+		if key.AcrossNamespaces() { // on others, hosts have no owners
+			snapshot := s.snapshot(key, whose.Class)
+			snapshot.Refused = append(snapshot.Refused, member)
+		}
+	}
+	snapshot := s.keepLastGood(ing, found)
+	if snapshot != nil && whose.Problem != nil && whose.Asked == snapshot.Key.Class() {
+		snapshot.ClassLost = whose.Problem.Message
+	}
+}
+
+// admit checks an Ingress of ours and finds its load balancer; "" if the class does not permit
+// that. If a diagnostic is an error, the Ingress is refused.
+func (s *placement) admit(ing *networkingv1.Ingress, class *Class,
+	home memory.Home) (routing.Key, Member, []diag.Diagnostic) {
+	given, found := ReadAnnotations(ing, class)
+	if errs := validate.Ingress(ing); len(errs) > 0 {
+		found = validate.Refusals(SourceOf(ing), errs)
+	} else {
+		if r := home.Rejection(ing); r != nil {
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected,
+				Source: SourceOf(ing), Message: r.Message})
+		}
+		if refused := TooComplex(class, ing, given); refused != nil {
+			found = append(found, *refused)
+		}
+	}
+	key, refused := keyOf(class, ing, given, s.NamespaceLabels(ing.Namespace))
+	if refused != nil && !HasError(found) {
+		found = append(found, *refused)
+	}
+	return key, NewMember(ing, given), found
+}
+
+// finish sorts a snapshot and adds the objects that its members depend on.
+func (s *placement) finish(snapshot *Snapshot) Snapshot {
+	slices.SortFunc(snapshot.Members,
+		func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
+	needed := NewIndex(Objects{SecretsWithheld: s.SecretsWithheld,
+		PodsKnown: s.PodsKnown, Awaited: s.Awaited})
+	for m := range snapshot.Versions() {
+		needed.CopyDependencies(s.Index, m.Ingress)
+	}
+	if snapshot.NeedsNodes() {
+		needed.Nodes = s.Nodes
+	}
+	snapshot.ResolveOwners(s.Index, s.memories)
+	s.countCertificates(snapshot)
+	ingresses := snapshot.Ingresses
+	needed.Judged = s.judgements(snapshot, needed)
+	snapshot.Objects = needed.Objects()
+	snapshot.Ingresses = ingresses
+	return *snapshot
+}
+
+// judgements returns the parsed certificates of the Secrets of members, so that each is parsed once
+// for all compiles of the snapshot.
+func (s *placement) judgements(snapshot *Snapshot,
+	needed *Index) map[*corev1.Secret]SecretCertificate {
+	out := map[*corev1.Secret]SecretCertificate{}
+	for m := range snapshot.Versions() {
+		for _, t := range m.Spec.TLS {
+			if secret := needed.Secrets[Name{Namespace: m.Namespace,
+				Name: t.SecretName}]; secret != nil && t.SecretName != "" {
+				if _, known := out[secret]; !known {
+					out[secret] = s.CertificateOf(secret)
+				}
+			}
+		}
+	}
+	return out
+}

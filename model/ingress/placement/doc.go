@@ -1,2 +1,0 @@
-// Package placement sorts Ingresses into load balancers, by class, group, scheme and name.
-package placement

@@ -1,0 +1,139 @@
+package ingress
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+)
+
+// This file refuses changes that refer to a Service with an annotation of another controller that
+// restricts which requests are answered.
+
+// WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
+// an annotation that restricts clients and has no effect here. An Ingress that was served before
+// the Service had it stays served, and is reported, too. It does not stay if the class permitted
+// such annotations and no longer does.
+func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
+	restricted, found := foreignRestrictions(s)
+	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
+	refused := slices.DeleteFunc(s.Changes(),
+		func(m Member) bool { return !restricted[NameOf(m.Ingress)] })
+	var withdrawn []Member
+	for _, m := range s.Members {
+		switch {
+		case !restricted[NameOf(m.Ingress)] || m.Leaving:
+		case ends && s.Memory.Members[NameOf(m.Ingress).String()].Served:
+			withdrawn = append(withdrawn, m)
+			found = append(found, TellWithdrawn(m.Ingress, s.Key,
+				"class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
+		case !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }):
+			found = append(found, diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
+				Message: "it was served before, and goes on being served",
+			})
+		}
+	}
+	if len(withdrawn) > 0 {
+		s.Withdrawn = true
+		s = s.Without(withdrawn)
+		refused = slices.DeleteFunc(refused,
+			func(m Member) bool { return Among(m, withdrawn) })
+	}
+	if len(refused) == 0 {
+		return s, found
+	}
+	return s.Refuse(refused), found
+}
+
+// foreignRestrictions returns the members with an annotation that restricts, on a Service or beside
+// Backends, with diagnostics.
+func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
+	services := ByName(s.Services)
+	backends := ByName(s.Backends)
+	var found []diag.Diagnostic
+	annotated := s.ServiceAnnotations
+	if annotated == nil {
+		annotated = map[*corev1.Service]*foreign.Annotations{}
+	}
+	restricted := map[Name]bool{}
+	for _, m := range s.Members {
+		if m.Leaving {
+			continue
+		}
+		more := insecure(s, m, backends)
+		restricted[NameOf(m.Ingress)] = HasError(more)
+		found = append(found, more...)
+		for _, r := range servicesOf(m.Ingress, backends) {
+			service := services[r.service]
+			if service == nil || len(service.Annotations) == 0 {
+				continue
+			}
+			source := m.Source().At(r.at)
+			if annotated[service] == nil {
+				annotated[service] = foreign.OfService(service.Annotations)
+			}
+			more := TellForeign(&s.Class,
+				annotated[service].Settings(ServedAs(&s.Class, m.Ingress, m.Settings)),
+				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
+			more = append(more, MisplacedAnnotations(source, r.service, service.Annotations, m.Settings)...)
+			restricted[NameOf(m.Ingress)] = restricted[NameOf(m.Ingress)] ||
+				HasError(more)
+			found = append(found, more...)
+		}
+	}
+	return restricted, found
+}
+
+// insecure returns diagnostics about annotations that ask for HTTPS, on an Ingress that names
+// Backends alone of which one forwards requests. Where it names a Service, they are reported as it
+// is read.
+func insecure(s Snapshot, m Member,
+	backends map[Name]*v1alpha1.Backend) []diag.Diagnostic {
+	as := ServedAs(&s.Class, m.Ingress, m.Settings)
+	if !as.ForwardsNothing || len(servicesOf(m.Ingress, backends)) == 0 {
+		return nil
+	}
+	as.ForwardsNothing = false
+	asked := slices.DeleteFunc(foreign.OnIngress(m.Ingress.Annotations, as),
+		func(f foreign.Setting) bool { return !f.Secures || f.Effect != foreign.Restricts })
+	return TellForeign(&s.Class, asked, "",
+		func([]foreign.Setting) diag.Source { return m.Source().At("metadata.annotations") })
+}
+
+// A serviceReference is a Service, and the field of an Ingress that names it.
+type serviceReference struct {
+	service Name
+	at      string
+}
+
+// servicesOf returns the Services that an Ingress names, directly or in Backends, without
+// duplicates.
+func servicesOf(ing *networkingv1.Ingress,
+	backends map[Name]*v1alpha1.Backend) []serviceReference {
+	var out []serviceReference
+	seen := map[Name]bool{}
+	add := func(service, at string) {
+		if n := (Name{Namespace: ing.Namespace, Name: service}); !seen[n] {
+			seen[n] = true
+			out = append(out, serviceReference{n, at})
+		}
+	}
+	for place, b := range NamedBackends(&ing.Spec) {
+		switch {
+		case b.Service != nil:
+			add(b.Service.Name, place.Field()+".service")
+		case b.Resource != nil && backends[Name{Namespace: ing.Namespace,
+			Name: b.Resource.Name}] != nil:
+			for _, s := range backends[Name{Namespace: ing.Namespace,
+				Name: b.Resource.Name}].Spec.Services {
+				add(s.Name, place.Field()+".resource")
+			}
+		}
+	}
+	return out
+}

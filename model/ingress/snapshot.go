@@ -1,0 +1,111 @@
+package ingress
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has the snapshot of a load balancer.
+
+// A Snapshot is everything that one load balancer depends on. Split makes them.
+type Snapshot struct {
+	Key     routing.Key
+	Class   Class
+	Members []Member // oldest first
+	Memory  memory.LoadBalancer
+	// Objects has the members' present Ingresses, and the objects that they refer to.
+	Objects
+	// Diagnostics has the diagnostics of earlier stages.
+	Diagnostics []diag.Diagnostic
+	// ClassLost is the reason why the class cannot be used, so that accepted versions stay unchanged;
+	// "" if it can.
+	ClassLost string
+	// Withdrawn: the class no longer permits an Ingress that the load balancer served. Its routes are
+	// removed even if the load balancer must stay.
+	Withdrawn bool
+	// LeftOut has the Ingresses for which the load balancer has no room. They are not members.
+	LeftOut []*networkingv1.Ingress
+	// Refused has refused Ingresses that ask for the load balancer. They are not members, except their
+	// last accepted versions. They still claim the hosts that they name.
+	Refused []Member
+
+	// CertificatesBeside counts the certificates of Secrets that other load balancers have, by
+	// namespace.
+	CertificatesBeside map[string]int
+
+	Owners             *HostOwners // of hosts; nil where they have none
+	ServiceAnnotations map[*corev1.Service]*foreign.Annotations
+}
+
+// HasOnlyRefused reports whether all Ingresses of the load balancer are refused, so that it is not
+// needed.
+func (s *Snapshot) HasOnlyRefused() bool {
+	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
+}
+
+// Add makes an Ingress a member.
+func (s *Snapshot) Add(ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
+	s.Members = append(s.Members, m)
+	if !m.Vanished {
+		s.Ingresses = append(s.Ingresses, ing)
+	}
+	s.Diagnostics = append(s.Diagnostics, found...)
+}
+
+func TellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error, Reason: diag.ConsentWithdrawn, Source: SourceOf(ing),
+		Message: fmt.Sprintf("%s does not serve it any more as it was last accepted: %s", key, why),
+	}
+}
+
+// NetworkOf returns the network of the load balancer of a snapshot.
+func NetworkOf(s Snapshot) routing.Network {
+	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), IPFamily: s.Class.IPFamily,
+		Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
+}
+
+// Routes returns the number of routes of all members on all of their ports.
+func (s Snapshot) Routes() int {
+	n := 0
+	for _, m := range s.Members {
+		n += RoutesOf(m.Ingress) * max(1, len(m.Settings.Ports))
+	}
+	return n
+}
+
+// WithAnnotationCache returns the snapshot with a cache of its Services' annotations, for several
+// compiles.
+func (s Snapshot) WithAnnotationCache() Snapshot {
+	s.ServiceAnnotations = map[*corev1.Service]*foreign.Annotations{}
+	return s
+}
+
+// ProviderSettings returns the spec.provider of the class and of the Backends of a snapshot,
+// without duplicates.
+func ProviderSettings(s Snapshot) (class string, groups []string) {
+	for _, b := range s.Backends {
+		if text := ProviderSettingsText(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
+			groups = append(groups, text)
+		}
+	}
+	slices.Sort(groups)
+	return ProviderSettingsText(s.Class.Provider), slices.Compact(groups)
+}
+
+// RoutesPerPort returns the number of routes of all members on one port.
+func (s Snapshot) RoutesPerPort() int {
+	n := 0
+	for _, m := range s.Members {
+		n += RoutesOf(m.Ingress)
+	}
+	return n
+}

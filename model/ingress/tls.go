@@ -1,0 +1,287 @@
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file decides on which ports each host of an Ingress is served, and with which certificate.
+//
+// The HTTP ports serve every host of a rule. The HTTPS ports serve the hosts that spec.tls of the
+// same Ingress covers, if the certificate can be used. An entry covers the hosts that it lists,
+// also those that no rule names (package hostrules). A listed wildcard covers hosts with one more
+// label. An entry without hosts covers all hosts of the Ingress, its rules without a host, and its
+// default backend.
+
+func NewListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
+	d := &ListenerBuilder{
+		class: &s.Class, group: s.Key.SharedGroup(),
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown,
+		discovers: s.Class.DiscoversCertificates(), members: s.Memory.Members,
+		ports:   map[int32]*listener{},
+		secrets: map[Name]secret{},
+		known:   map[routing.CertificateID]*routing.Certificate{},
+		namesIn: map[routing.CertificateID][]routing.Host{},
+		names:   newNames(),
+		asked:   map[certificateOrigin]bool{},
+		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
+	}
+	d.room = newCertificateRoom(d, s)
+	d.certificateDisputes = newCertificateDisputes(d, s)
+	if d.group != "" {
+		d.openSharedPorts(s.Class.OwnerOf(d.group), s.Members)
+	}
+	return d
+}
+
+// Of returns the ports that serve a rule. A host that only spec.tls lists has the HTTPS ports
+// alone.
+func (s ServedPorts) Of(r HostRule) []int32 {
+	if r.Listed != "" {
+		return s.secureOf(r.Host)
+	}
+	if ports, ok := s.secure[r.Host]; ok {
+		return ports
+	}
+	return s.plain
+}
+
+// Neighbours are the other Ingresses of a load balancer, as far as they could answer for a host
+// that an Ingress lists.
+type Neighbours struct {
+	Named map[routing.Host]bool // the hosts of all rules
+	// Answering has how many Ingresses answer over HTTPS for a host of rules.
+	Answering map[routing.Host]int
+}
+
+// Count counts the hosts for which an Ingress answers over HTTPS.
+func (n *Neighbours) Count(s ServedPorts) {
+	for host := range s.secure {
+		if len(s.secureOf(host)) > 0 {
+			n.Answering[host]++
+		}
+	}
+}
+
+// answer reports whether Ingresses besides the one with these ports answer for a host.
+func (n *Neighbours) answer(s ServedPorts, host routing.Host) bool {
+	others := n.Answering[host]
+	if len(s.secureOf(host)) > 0 {
+		others--
+	}
+	return others > 0
+}
+
+// Needed returns the rules without those for listed hosts that make no difference. A listed host
+// makes none if it has no certificate. It makes none either if the rules that answer for it are
+// served over HTTPS for any host, and no other Ingress has rules there too, or names the host or
+// its wildcard, and so could change the answers. Of a listed host below a wildcard of another
+// namespace, the host without paths is kept.
+func (s *ServedPorts) Needed(rules []HostRule, n *Neighbours) []HostRule {
+	s.listed = map[routing.Host][]int32{}
+	var out []HostRule
+	for _, r := range rules {
+		switch {
+		case r.Listed == "":
+		case s.Needs(r, n):
+			s.listed[r.By] = s.Of(r)
+		case r.Below:
+			r.HTTP = nil
+		default:
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Needs reports whether a rule for a listed host makes a difference.
+func (s *ServedPorts) Needs(r HostRule, n *Neighbours) bool {
+	parent, _ := r.Host.Parent()
+	contested := r.Below || n.Named[r.Host] || r.By == routing.Any && n.Named[parent] ||
+		n.answer(*s, r.By)
+	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
+}
+
+// AddMember adds the ports and certificates that a member asks for. If its default backend answers
+// for hosts without a rule, it counts as a rule without a host. Finish serves them, once all
+// members are added.
+func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
+	rules []HostRule, forAnyHost bool) *MemberListeners {
+	o := &MemberListeners{ListenerBuilder: d, Index: x, Member: m, Allowance: a,
+		covers:  newCover(HostsOf(rules, forAnyHost)),
+		refused: map[routing.CertificateID]string{}}
+	d.openings = append(d.openings, o)
+	if len(o.covers.hosts) == 0 {
+		return o // it opens no port without hosts
+	}
+	if forAnyHost || slices.ContainsFunc(rules,
+		func(r HostRule) bool { return r.Listed == "" }) {
+		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP),
+			v1alpha1.ProtocolHTTP)
+	}
+	listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
+	if listed == nil {
+		listed = []int32{443}
+	} else if _, asked := m.Annotations[settings.ListenPorts]; asked {
+		o.reportUncovered(rules)
+	}
+	o.uses = o.certificates()
+	if len(o.uses) == 0 {
+		return o
+	}
+	o.claimed = o.claim(listed, v1alpha1.ProtocolHTTPS)
+	o.choosePolicy(o.claimed)
+	return o
+}
+
+// Finish returns the ports that serve a member, and attaches its certificates to them.
+func (o *MemberListeners) Finish() (ServedPorts, []diag.Diagnostic) {
+	s := ServedPorts{plain: o.plain}
+	if len(o.uses) == 0 {
+		for _, port := range o.claimed {
+			o.ports[port].leave(o.Member)
+		}
+		return s, o.found
+	}
+	o.attach(o.claimed, o.uses)
+	ports := slices.Concat(o.plain, o.claimed)
+	slices.Sort(ports)
+	s.secure = make(map[routing.Host][]int32, len(o.uses))
+	for host := range o.uses {
+		s.secure[host] = ports
+	}
+	return s, o.found
+}
+
+// certificates finds a certificate for each host that an entry covers: the first that can be used.
+func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
+	uses := map[routing.Host]certificateUse{}
+	for i, t := range o.Member.TLSEntries() {
+		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
+		e.reportUnused()
+		covered := o.covers.coveredBy(t.Hosts)
+		if len(covered) == 0 {
+			continue
+		}
+		if o.covers.given += len(covered); o.covers.given > maxCovered {
+			o.reportSecure(diag.Error, diag.TooComplex, e.field,
+				fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that "+
+					"two of them cover: this one and those behind it are left out; list the hosts of each, or "+
+					"have fewer entries", maxCovered))
+			break
+		}
+		found := e.certificates(covered)
+		for _, c := range covered {
+			use, ok := found[c.host]
+			if !ok {
+				continue
+			}
+			if before, twice := uses[c.host]; !twice {
+				uses[c.host] = use
+			} else if before.id != use.id {
+				o.reportSecond(c.host, use, before)
+			}
+		}
+	}
+	return uses
+}
+
+// attach adds certificates to ports. If an older Ingress has a certificate for a host, that one is
+// kept for the host.
+func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
+	for _, port := range ports {
+		at := o.ports[port]
+		for _, host := range o.covers.hosts {
+			use, ok := uses[host]
+			if !ok {
+				continue
+			}
+			before, taken := at.by[host]
+			switch {
+			case !taken:
+				at.by[host] = use
+				for _, id := range append([]routing.CertificateID{use.id}, use.beside...) {
+					if !at.has[id] {
+						at.has[id], at.order = true, append(at.order, id)
+					}
+				}
+			case before.id != use.id:
+				o.reportSecond(host, use, before)
+				continue
+			}
+			if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
+				c := o.known[use.id]
+				o.asked[from], c.Origin = true, append(c.Origin, use.source)
+			}
+		}
+	}
+}
+
+func (o *MemberListeners) reportSecond(host routing.Host, second, first certificateUse) {
+	o.found = append(o.found, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
+		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept",
+			DescribeHost(host), first.source),
+	})
+}
+
+// reportUncovered adds diagnostics about hosts that are not served on the HTTPS ports that the
+// annotation lists.
+func (o *MemberListeners) reportUncovered(rules []HostRule) {
+	covered := map[routing.Host]bool{}
+	for _, t := range o.Member.TLSEntries() {
+		for _, c := range o.covers.coveredBy(t.Hosts) {
+			covered[c.host] = true
+		}
+	}
+	for _, r := range rules {
+		if r.Listed != "" && covered[r.Host] {
+			covered[r.By] = true // for the listed hosts, as its author asks
+		}
+	}
+	for _, r := range rules {
+		if !covered[r.Host] {
+			o.reportSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
+				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS",
+					DescribeHost(r.Host)))
+		}
+	}
+}
+
+// Build returns the listeners of the ports that serve a member, and their certificates.
+func (d *ListenerBuilder) Build(c *Class) ([]routing.Listener, []routing.Certificate) {
+	var listeners []routing.Listener
+	used := map[routing.CertificateID]bool{}
+	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
+		at := d.ports[port]
+		if len(at.served) == 0 {
+			continue
+		}
+		own := c.PortSettings(port)
+		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes,
+			Inbound: at.inbound}
+		if at.protocol == v1alpha1.ProtocolHTTPS {
+			l.TLSPolicy = cmp.Or(c.TLSPolicyOf(port), at.policy)
+			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
+			l.Certificates = at.order
+			slices.Sort(l.Certificates[1:])
+		}
+		for _, id := range l.Certificates {
+			used[id] = true
+		}
+		listeners = append(listeners, l)
+	}
+	var certificates []routing.Certificate
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		certificates = append(certificates, *d.known[id])
+	}
+	return listeners, certificates
+}
