@@ -4,7 +4,7 @@
 //
 // # The pipeline
 //
-//	objects ── ingress.Split ──> Snapshot            everything one load balancer depends on
+//	objects ── ingress.Place ──> Snapshot            everything one load balancer depends on
 //	        ── ingress.Translate ──> routing.Config  what its Ingresses ask for, unordered
 //	        ── precedence.New ──> precedence.Table   the specification: Table.Match
 //	        ── lowering.Lower ──> lb.LoadBalancer    ordered rules under a cloud's Capabilities
@@ -17,7 +17,7 @@
 //
 // An Ingress says that https://shop.example/cart goes to the Service cart, port 80.
 //
-// Split finds its class, checks what the API server would check, reads its annotations once and
+// Place finds its class, checks what the API server would check, reads its annotations once and
 // files it under a key, that of its group or its own. Translate makes a Route of the path: host
 // shop.example, Prefix /cart, forward to the backend "shop/cart:80", on the ports 80 and 443
 // where spec.tls covers the host. New puts the route in its place among all others: first the

@@ -11,41 +11,41 @@ import (
 
 // This file reads the annotations of an Ingress under its class.
 
-// Read reads the annotations of an Ingress under its class. If a diagnostic is an error, this
+// readAnnotations reads the annotations of an Ingress under its class. If a diagnostic is an error, this
 // version of the Ingress must not be served.
-func ReadAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []diag.Diagnostic) {
-	return ReadAnnotationsOn(c, ing, c.SharedGroupOf(ing))
+func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []diag.Diagnostic) {
+	return readAnnotationsOn(c, ing, c.SharedGroupOf(ing))
 }
 
-// ReadOn reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
+// readAnnotationsOn reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
 // no such group.
-func ReadAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (settings.Values,
+func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (settings.Values,
 	[]diag.Diagnostic) {
 	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec,
 		c.CountsSettingsOf(ing.Namespace, group))
 	var found []diag.Diagnostic
 	for _, w := range wrong {
-		found = append(found, AboutAnnotation(ing, w.Annotation, w.Severity, w.Reason, w.Message))
+		found = append(found, aboutAnnotation(ing, w.Annotation, w.Severity, w.Reason, w.Message))
 	}
-	found = append(found, UnknownAnnotations(ing, given)...)
-	found = append(found, ForeignAnnotations(c, ing, given)...)
-	if HasError(found) {
+	found = append(found, unknownAnnotations(ing, given)...)
+	found = append(found, foreignAnnotations(c, ing, given)...)
+	if hasError(found) {
 		return given, found
 	}
 	if err := given.Conditions.Check(&ing.Spec); err != nil {
-		found = append(found, AboutAnnotation(ing, settings.RequestConditions, diag.Error,
+		found = append(found, aboutAnnotation(ing, settings.RequestConditions, diag.Error,
 			diag.AnnotationInvalid, err.Error()))
 	}
 	if port := given.HealthSaid[settings.HealthPort]; port != "" &&
 		!settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
-		found = append(found, AboutAnnotation(ing, settings.HealthPort, diag.Error,
+		found = append(found, aboutAnnotation(ing, settings.HealthPort, diag.Error,
 			diag.TargetPortNotAllowed,
 			fmt.Sprintf("health checks cannot go to port %s: %s", port,
 				settings.TargetPortsSay(&c.LoadBalancerClassSpec))))
 	}
 	if given.HealthSaid != nil {
 		if err := settings.CheckHealth(given.HealthSaid, &c.LoadBalancerClassSpec); err != nil {
-			found = append(found, AboutAnnotation(ing, settings.HealthTimeout, diag.Error,
+			found = append(found, aboutAnnotation(ing, settings.HealthTimeout, diag.Error,
 				diag.AnnotationInvalid, err.Error()))
 		}
 	}

@@ -69,10 +69,10 @@ func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	case len(object.Data[ClientIDKey]) == 0 || len(object.Data[ClientSecretKey]) == 0:
 		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, ClientIDKey,
 			ClientSecretKey)
-	case len(object.Data[ClientIDKey]) > LongestClient ||
-		len(object.Data[ClientSecretKey]) > LongestClient:
+	case len(object.Data[ClientIDKey]) > longestClient ||
+		len(object.Data[ClientSecretKey]) > longestClient:
 		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes",
-			ClientIDKey, ClientSecretKey, n, LongestClient)
+			ClientIDKey, ClientSecretKey, n, longestClient)
 	}
 	out := v.signInWith(o, strings.TrimSpace(string(object.Data[ClientIDKey])))
 	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[ClientSecretKey])))
@@ -126,7 +126,7 @@ func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure 
 	}
 	if len(secure) == 0 {
 		v.Tell(diag.Error, diag.AuthUnavailable, field,
-			DescribeHost(h)+" is not served over HTTPS, without which users cannot sign in; "+
+			describeHost(h)+" is not served over HTTPS, without which users cannot sign in; "+
 				"requests are answered 503")
 		return a
 	}

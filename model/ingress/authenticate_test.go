@@ -93,7 +93,7 @@ func TestUsersSignInWhereTheirHostIsSecure(t *testing.T) {
 			t.Errorf("%s: users sign in on port %d, want %d", config.Routes[i].Host, got, want)
 		}
 	}
-	if !HasError(found) {
+	if !hasError(found) {
 		t.Error("the owner of b.test is not told that nobody can sign in")
 	}
 }

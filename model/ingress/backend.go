@@ -74,7 +74,7 @@ func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.
 func (v *MemberBackends) claimHealth(b *pooled) {
 	health := maps.Clone(b.health)
 	if health == nil {
-		health = map[string]SettingClaim{}
+		health = map[string]settingClaim{}
 	}
 	var added []string
 	for _, annotation := range slices.Sorted(maps.Keys(v.Settings.HealthSaid)) {
@@ -83,21 +83,21 @@ func (v *MemberBackends) claimHealth(b *pooled) {
 			continue
 		}
 		if annotation == settings.HealthCodes && !settings.AreCodesOf(b.Version, value) {
-			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+			v.Found = append(v.Found, settingConflict(v.Member, annotation,
 				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
 			continue
 		}
 		if before, claimed := health[annotation]; !claimed {
-			health[annotation] = SettingClaim{Value: value, Owner: v.Owner}
+			health[annotation] = settingClaim{Value: value, Owner: v.Owner}
 			added = append(added, annotation)
 		} else if before.Value != value {
-			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+			v.Found = append(v.Found, settingConflict(v.Member, annotation,
 				fmt.Sprintf("%s decides for %s, and says %s", before.Owner, b.ID, diag.Cut(before.Value))))
 		}
 	}
 	if err := settings.CheckHealth(values(health), &v.pool.class.LoadBalancerClassSpec); err != nil {
 		for _, annotation := range added {
-			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+			v.Found = append(v.Found, settingConflict(v.Member, annotation,
 				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
 		}
 		return
@@ -110,14 +110,14 @@ func (v *MemberBackends) claimAttributes(b *pooled) {
 	for _, name := range slices.Sorted(maps.Keys(v.Settings.GroupAttributes)) {
 		asked := v.Settings.GroupAttributes[name]
 		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner,
-			Source: AnnotationSource(v.Ingress, asked.Annotation)}
+			Source: annotationSource(v.Ingress, asked.Annotation)}
 		at, claimed := slices.BinarySearchFunc(b.Attributes, name,
 			func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
 		switch {
 		case !claimed:
 			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
 		case b.Attributes[at].Value != mine.Value:
-			v.Found = append(v.Found, SettingConflict(v.Member, asked.Annotation,
+			v.Found = append(v.Found, settingConflict(v.Member, asked.Annotation,
 				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name),
 					b.ID, diag.Cut(b.Attributes[at].Value))))
 		}
@@ -136,7 +136,7 @@ func (v *MemberBackends) resolve(service Name,
 		budget.of[service] = takes
 	}
 	namespace := service.Namespace
-	if budget.spent[namespace]+takes <= MostEndpoints {
+	if budget.spent[namespace]+takes <= mostEndpoints {
 		budget.spent[namespace] += takes
 		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.EndpointsOf(service))
 	}
@@ -147,6 +147,6 @@ func (v *MemberBackends) resolve(service Name,
 		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of "+
 			"EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer "+
 			"backends, or fewer ports or endpoints of a Service",
-		namespace, MostEndpoints, ref.Service))
+		namespace, mostEndpoints, ref.Service))
 	return r
 }

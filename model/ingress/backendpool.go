@@ -10,14 +10,14 @@ import (
 
 // This file holds the backends of a load balancer, which its members share.
 
-func NewBackendPool(c *Class, clients map[string]string) *BackendPool {
-	return &BackendPool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{},
+func newBackendPool(c *Class, clients map[string]string) *backendPool {
+	return &backendPool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{},
 		entries: map[routing.BackendID]*pooled{}, checked: map[Name]*v1alpha1.BackendSpec{},
 		ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
 // Backends returns all backends of the pool with their health checks.
-func (p *BackendPool) Backends() map[routing.BackendID]routing.Backend {
+func (p *backendPool) Backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
 	usual := map[endpoints.Speech]routing.HealthCheck{}
 	for id, e := range p.entries {
@@ -37,7 +37,7 @@ func (p *BackendPool) Backends() map[routing.BackendID]routing.Backend {
 	return out
 }
 
-func values(claims map[string]SettingClaim) map[string]string {
+func values(claims map[string]settingClaim) map[string]string {
 	out := make(map[string]string, len(claims))
 	for annotation, c := range claims {
 		out[annotation] = c.Value
@@ -45,8 +45,8 @@ func values(claims map[string]SettingClaim) map[string]string {
 	return out
 }
 
-// A Pool holds the backends of a load balancer, which its members share.
-type BackendPool struct {
+// A backendPool holds the backends of a load balancer, which its members share.
+type backendPool struct {
 	class    *Class
 	clients  map[string]string // the last client of each Secret of an identity provider
 	resolved map[endpoints.Reference]*endpoints.Resolution
@@ -62,5 +62,5 @@ type BackendPool struct {
 // A pooled is a backend with the settings of its health check, by annotation.
 type pooled struct {
 	routing.Backend
-	health map[string]SettingClaim
+	health map[string]settingClaim
 }

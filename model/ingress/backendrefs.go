@@ -14,7 +14,7 @@ import (
 func backendsOf(spec *networkingv1.IngressSpec) func(
 	yield func(*networkingv1.IngressBackend) bool) {
 	return func(yield func(*networkingv1.IngressBackend) bool) {
-		for _, b := range NamedBackends(spec) {
+		for _, b := range namedBackends(spec) {
 			if !yield(b) {
 				return
 			}
@@ -22,23 +22,23 @@ func backendsOf(spec *networkingv1.IngressSpec) func(
 	}
 }
 
-// A BackendPlace is the place of a backend in an Ingress: a path of a rule, or the default backend.
-type BackendField struct {
+// A backendField is the place of a backend in an Ingress: a path of a rule, or the default backend.
+type backendField struct {
 	rule, path int // negative for the default
 }
 
-func (p BackendField) Field() string {
+func (p backendField) Field() string {
 	if p.rule < 0 {
 		return "spec.defaultBackend"
 	}
 	return fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", p.rule, p.path)
 }
 
-// PlacedBackends yields the backends that an Ingress names, each with its place.
-func NamedBackends(spec *networkingv1.IngressSpec) func(
-	yield func(BackendField, *networkingv1.IngressBackend) bool) {
-	return func(yield func(BackendField, *networkingv1.IngressBackend) bool) {
-		if spec.DefaultBackend != nil && !yield(BackendField{-1, -1}, spec.DefaultBackend) {
+// namedBackends yields the backends that an Ingress names, each with its place.
+func namedBackends(spec *networkingv1.IngressSpec) func(
+	yield func(backendField, *networkingv1.IngressBackend) bool) {
+	return func(yield func(backendField, *networkingv1.IngressBackend) bool) {
+		if spec.DefaultBackend != nil && !yield(backendField{-1, -1}, spec.DefaultBackend) {
 			return
 		}
 		for i, r := range spec.Rules {
@@ -46,7 +46,7 @@ func NamedBackends(spec *networkingv1.IngressSpec) func(
 				continue
 			}
 			for j := range r.HTTP.Paths {
-				if !yield(BackendField{i, j}, &r.HTTP.Paths[j].Backend) {
+				if !yield(backendField{i, j}, &r.HTTP.Paths[j].Backend) {
 					return
 				}
 			}

@@ -55,8 +55,8 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 
 // valid returns the spec of a Backend with its defaults, and nil if it cannot be used. Each Backend
 // is checked once.
-func (p *BackendPool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
-	spec, known := p.checked[NameOf(b)]
+func (p *backendPool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
+	spec, known := p.checked[nameOf(b)]
 	if !known {
 		var errs field.ErrorList
 		spec, errs = withDefaults(&b.Spec)
@@ -65,7 +65,7 @@ func (p *BackendPool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
 		if len(errs) > 0 {
 			spec = nil
 		}
-		p.checked[NameOf(b)] = spec
+		p.checked[nameOf(b)] = spec
 	}
 	return spec
 }
@@ -87,7 +87,7 @@ func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) 
 			Body: f.Body}}
 	}
 	out := routing.Action{Forward: v.weightedBackends(spec.Services,
-		ProviderSettingsText(spec.Provider),
+		providerSettingsText(spec.Provider),
 		field), Rewrite: rewriteOf(spec.Rewrite)}
 	if spec.Stickiness != nil {
 		out.StickySeconds = spec.Stickiness.DurationSeconds

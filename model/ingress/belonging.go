@@ -39,14 +39,14 @@ type Belonging struct {
 // Of returns whether an Ingress is ours. A remembered one was ours when its class was last read.
 func (cs *ClassLookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging {
 	annotation, class := ing.Annotations[settings.IngressClass], classField(ing)
-	source := SourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
+	source := sourceOfIngress(ing).At(field.NewPath("spec", "ingressClassName").String())
 	switch {
 	case annotation != "":
 		b := cs.byAnnotation(ing, annotation, remembered)
 		if class != "" && class != annotation && (b.Class != nil || cs.Named(class) != nil) {
 			b.Found = append(b.Found, diag.Diagnostic{
 				Severity: diag.Warning, Reason: diag.ClassConflict,
-				Source: AnnotationSource(ing, settings.IngressClass),
+				Source: annotationSource(ing, settings.IngressClass),
 				Message: fmt.Sprintf(
 					"the annotation says %s, spec.ingressClassName says %s; the annotation decides",
 					diag.Quote(annotation), diag.Quote(class)),
@@ -58,7 +58,7 @@ func (cs *ClassLookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging 
 	case cs.standard != "" && ing.CreationTimestamp.IsZero():
 		return cs.byName(cs.standard, source) // as admission will do, once the file is applied
 	case cs.options.WithoutClass != "":
-		b := cs.byName(cs.options.WithoutClass, SourceOf(ing))
+		b := cs.byName(cs.options.WithoutClass, sourceOfIngress(ing))
 		for _, d := range []*diag.Diagnostic{b.Problem, b.NotOurs} {
 			if d != nil {
 				d.Message = fmt.Sprintf("it names no class, so class %s counts: %s", b.Asked, d.Message)
@@ -95,7 +95,7 @@ func (cs *ClassLookup) byName(class string, at diag.Source) Belonging {
 // byAnnotation looks up a name that, unlike the field, need not be an IngressClass: other
 // controllers have other names. An unknown name is not ours, unless the Ingress is remembered.
 func (cs *ClassLookup) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) Belonging {
-	source := AnnotationSource(ing, settings.IngressClass)
+	source := annotationSource(ing, settings.IngressClass)
 	b := cs.byName(class, source)
 	switch {
 	case b.Class != nil || cs.exists(class):

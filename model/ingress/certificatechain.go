@@ -37,7 +37,7 @@ const (
 	mostSignatures    = 10              // that are checked to order a chain
 )
 
-// A Certificate is the certificate of a Secret without its private key, or why there is none.
+// A SecretCertificate is the certificate of a Secret without its private key, or why there is none.
 type SecretCertificate struct {
 	Certificate *routing.Certificate
 	Hosts       []routing.Host // in it, and its common names that are host names

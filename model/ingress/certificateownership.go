@@ -11,7 +11,7 @@ import (
 // This file compares the certificates of one namespace with the hosts of others. A port may send
 // clients any of its certificates that has a name for their host.
 
-// A Certificate is a certificate that an Ingress uses.
+// A CertificateClaim is a certificate that an Ingress uses.
 type CertificateClaim struct {
 	Names []routing.Host
 	By    routing.Owner
@@ -24,7 +24,7 @@ type CertificateClaim struct {
 	Held func(routing.Host) bool
 }
 
-// An Overlap is a host of another namespace that a certificate has a name for.
+// A CertificateOverlap is a host of another namespace that a certificate has a name for.
 type CertificateOverlap struct {
 	Name  routing.Host // in the certificate
 	Host  routing.Host
@@ -92,7 +92,7 @@ func (is owner) before(host, name routing.Host, c CertificateClaim) bool {
 	case c.Held(name):
 		return false
 	}
-	return is.claim == nil || Older(is.claim.By, c.By) < 0
+	return is.claim == nil || olderOwner(is.claim.By, c.By) < 0
 }
 
 // indexBelow lists the precise hosts below each wildcard, sorted.

@@ -20,14 +20,14 @@ import (
 // kubernetes.io/ingress.class takes precedence, and names an IngressClass as well. A class without
 // an IngressClass exists only under Options.Literal and Options.AssumeClasses.
 
-// Controller is the spec.controller of Fairlead's IngressClasses.
+// ControllerName is the spec.controller of Fairlead's IngressClasses.
 const ControllerName = "fairlead.dev/ingress"
 
 // DefaultClass is the name of the IngressClass that Fairlead ships. An annotation with it means
 // Fairlead, even without such a class.
 const DefaultClass = "fairlead"
 
-// Options are the operator's settings that decide which Ingresses are ours.
+// ClassOptions are the operator's settings that decide which Ingresses are ours.
 type ClassOptions struct {
 	// WithoutClass is the IngressClass for Ingresses that name no class; "" ignores them.
 	WithoutClass string
@@ -118,7 +118,7 @@ func (c *Class) HostMissMeaning() routing.HostMiss {
 // its key.
 func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
 	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes,
-		Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}
+		Tags: c.Tags, Provider: providerSettingsText(c.Provider)}
 }
 
 // PortSettings returns the settings of the class for one port.

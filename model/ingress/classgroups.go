@@ -52,8 +52,8 @@ func (c *Class) CountsSettingsOf(namespace, group string) bool {
 	return group == "" || c.OwnerOf(group) == namespace
 }
 
-// Selects reports whether a valid selector selects a namespace with these labels.
-func Selects(s *metav1.LabelSelector, namespace map[string]string) bool {
+// selects reports whether a valid selector selects a namespace with these labels.
+func selects(s *metav1.LabelSelector, namespace map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(namespace))
 }
@@ -63,7 +63,7 @@ func Selects(s *metav1.LabelSelector, namespace map[string]string) bool {
 // longer has the group: then all members move away, within the moveGrace.
 func (c *Class) Excludes(key routing.Key, namespace string, labels map[string]string) string {
 	group := c.sharedGroup(key.SharedGroup())
-	if group == nil || Selects(&group.NamespaceSelector, labels) {
+	if group == nil || selects(&group.NamespaceSelector, labels) {
 		return ""
 	}
 	return fmt.Sprintf("class %s does not let namespace %s be in its group %s", c.Name, namespace,

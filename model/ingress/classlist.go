@@ -20,7 +20,7 @@ import (
 // This file sorts IngressClasses into usable ones of Fairlead, broken ones of Fairlead, and those
 // of other controllers.
 
-// A Lookup holds all IngressClasses: usable, broken, and of other controllers.
+// A ClassLookup holds all IngressClasses: usable, broken, and of other controllers.
 type ClassLookup struct {
 	usable  map[string]*Class
 	broken  map[string]diag.Diagnostic // with the diagnostic for their Ingresses
@@ -32,7 +32,7 @@ type ClassLookup struct {
 	options ClassOptions
 }
 
-// NewLookup returns the classes among the objects, and diagnostics about broken ones.
+// NewClassLookup returns the classes among the objects, and diagnostics about broken ones.
 func NewClassLookup(o Objects, options ClassOptions) (*ClassLookup, []diag.Diagnostic) {
 	cs := &ClassLookup{
 		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
@@ -76,7 +76,7 @@ func (cs *ClassLookup) add(c *networkingv1.IngressClass, from parameters) []diag
 		return []diag.Diagnostic{d}
 	}
 	errs = cs.options.check(object, func() field.ErrorList {
-		return append(ValidateSpec(spec, field.NewPath("spec")),
+		return append(validateSpec(spec, field.NewPath("spec")),
 			cs.options.checkProvider(spec.ProviderName)...)
 	})
 	if len(errs) > 0 {

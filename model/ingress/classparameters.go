@@ -21,8 +21,8 @@ type parameters struct {
 }
 
 func newParameters(o Objects) parameters {
-	return parameters{ByName(o.LoadBalancerClasses),
-		ByName(o.ClusterLoadBalancerClasses)}
+	return parameters{byName(o.LoadBalancerClasses),
+		byName(o.ClusterLoadBalancerClasses)}
 }
 
 // find returns the object that a class refers to, and its spec, or the error in the reference.

@@ -20,8 +20,8 @@ import (
 // This file validates the parameters of a class: fields that are lists or maps. Fields with a
 // single value are rows of the table in package settings.
 
-// ValidateSpec returns the errors in the parameters of a class.
-func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
+// validateSpec returns the errors in the parameters of a class.
+func validateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
 	errs := append(settings.ValidateClass(spec, at), settings.ClassFields.Validate(spec, at)...)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags,
@@ -31,7 +31,7 @@ func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound,
 			"security groups of one's own say themselves who may connect"))
 	}
-	errs = append(errs, ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
+	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
 	errs = append(errs, settings.ValidateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
@@ -100,7 +100,7 @@ func validateAllowedHosts(allowed []v1alpha1.AllowedHosts, at *field.Path) field
 		errs = append(errs, validateSelector(&a.NamespaceSelector,
 			at.Index(i).Child("namespaceSelector"))...)
 		for j, host := range a.Hosts {
-			if host != AnyHost {
+			if host != anyHost {
 				errs = append(errs, validate.Invalid(at.Index(i).Child("hosts").Index(j), host,
 					validate.Host(host))...)
 			}
@@ -160,5 +160,5 @@ func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// AnyHost allows every host, rules without a host, and default backends.
-const AnyHost = "*"
+// anyHost allows every host, rules without a host, and default backends.
+const anyHost = "*"

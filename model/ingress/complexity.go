@@ -24,8 +24,8 @@ const (
 	// longestExpression is the most characters of a regular expression. A class of three characters
 	// can be more than a thousand ranges.
 	longestExpression = 2048
-	// MostRoutes is the most routes of the rules of an Ingress on all of its ports.
-	MostRoutes = 20_000
+	// mostRoutes is the most routes of the rules of an Ingress on all of its ports.
+	mostRoutes = 20_000
 	// mostPairs is the most pairs of a glob or regular expression and a route of an Ingress, on all of
 	// its ports: each pair may be compared.
 	mostPairs = 2_000_000
@@ -33,18 +33,18 @@ const (
 	mostSecrets = 500
 )
 
-// RoutesOf returns the number of routes of an Ingress on one port. A rule without paths names its
+// routesOf returns the number of routes of an Ingress on one port. A rule without paths names its
 // host on every port, so it counts as one.
-func RoutesOf(ing *networkingv1.Ingress) int {
+func routesOf(ing *networkingv1.Ingress) int {
 	n := 0
 	for _, r := range ing.Spec.Rules {
-		n += RoutesOfRule(r.HTTP)
+		n += routesOfRule(r.HTTP)
 	}
 	return n
 }
 
-// RoutesOfRule returns the number of routes of a rule on a port: its paths, or one if it has none.
-func RoutesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
+// routesOfRule returns the number of routes of a rule on a port: its paths, or one if it has none.
+func routesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
 	if http == nil {
 		return 1
 	}
@@ -62,18 +62,18 @@ func secretsOf(ing *networkingv1.Ingress) int {
 	return len(names)
 }
 
-// TooComplex returns the refusal of an Ingress that exceeds a limit, or nil.
-func TooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
-	if routes := RoutesOf(ing) * len(s.Ports); routes > MostRoutes {
+// tooComplex returns the refusal of an Ingress that exceeds a limit, or nil.
+func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
+	if routes := routesOf(ing) * len(s.Ports); routes > mostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
-			Source: SourceOf(ing).At("spec.rules"),
+			Source: sourceOfIngress(ing).At("spec.rules"),
 			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and "+
 				"more than %d are not served: have fewer paths, have fewer rules without paths, or listen on "+
-				"fewer ports", len(s.Ports), routes, MostRoutes)}
+				"fewer ports", len(s.Ports), routes, mostRoutes)}
 	}
 	if secrets := secretsOf(ing); secrets > mostSecrets {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
-			Source: SourceOf(ing).At(TLSField),
+			Source: sourceOfIngress(ing).At(tlsField),
 			Message: fmt.Sprintf("its entries name %d Secrets, and more than %d are not served: have "+
 				"certificates for several hosts or for wildcards, or divide the hosts among several Ingresses",
 				secrets, mostSecrets)}
@@ -100,14 +100,14 @@ func TooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Di
 			}
 			if sum > mostSteps {
 				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
-					Source:  SourceOf(ing).At(field),
+					Source:  sourceOfIngress(ing).At(field),
 					Message: describeComplexity(worst, most, len(counted))}
 			}
 		}
 	}
-	if pairs := len(counted) * RoutesOf(ing) * max(1, len(s.Ports)); pairs > mostPairs {
+	if pairs := len(counted) * routesOf(ing) * max(1, len(s.Ports)); pairs > mostPairs {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
-			Source: SourceOf(ing).At("spec.rules"),
+			Source: sourceOfIngress(ing).At("spec.rules"),
 			Message: fmt.Sprintf("its %d globs or regular expressions are beside its paths %d times on "+
 				"all of its ports, and more than %d are not compared: have fewer of them, have fewer paths, "+
 				"or listen on fewer ports", len(counted), pairs, mostPairs)}

@@ -51,9 +51,9 @@ func TestConditionsHoldForNoDefaultBackend(t *testing.T) {
 		"of a path":              {`[{"path": "/", "method": ["GET"]}]`, false},
 		"of a backend of a path": {`[{"backend": "other", "method": ["GET"]}]`, false},
 	} {
-		_, found := ReadAnnotations(anIngress("shop/web", annotated("conditions", c.conditions), defaulted(to("web:80")),
+		_, found := readAnnotations(anIngress("shop/web", annotated("conditions", c.conditions), defaulted(to("web:80")),
 			ruled("a.com", prefixed("/", "web:80"), prefixed("/other", "other:80"))), &Class{})
-		if HasError(found) != c.refused {
+		if hasError(found) != c.refused {
 			t.Errorf("%s: %v", name, found)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // that the class no longer permits is removed at once.
 func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnostic,
 	found []diag.Diagnostic) {
-	for _, home := range s.trails[NameOf(ing).String()] {
+	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.Key)
 		if !home.Served || home.LastAccepted == nil || class == nil {
 			continue
@@ -49,14 +49,14 @@ func LeftAlone(o Objects, options ClassOptions,
 	served := map[string]bool{}
 	for _, s := range snapshots {
 		for _, ing := range s.Ingresses {
-			served[NameOf(ing).String()] = true
+			served[nameOf(ing).String()] = true
 		}
 	}
 	cs, _ := NewClassLookup(o, options)
 	known := memory.Trails(o.Memories)
 	var out []diag.Diagnostic
 	for _, ing := range o.Ingresses {
-		name := NameOf(ing).String()
+		name := nameOf(ing).String()
 		_, remembered := known[name]
 		if why := cs.Of(ing, remembered).NotOurs; why != nil && !served[name] &&
 			ing.DeletionTimestamp.IsZero() {

@@ -48,7 +48,7 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 			without++
 		}
 	}
-	if most := MostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
+	if most := mostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
 		t.Errorf("%d backends have targets and %d have none", with, without)
 	}
 	told := map[string]int{}

@@ -14,11 +14,11 @@ import (
 // This file limits the endpoints and target ports that the backends of one namespace use on a load
 // balancer. Older Ingresses come first, so that their backends keep their targets.
 
-// MostEndpoints is the most endpoints of the backends of one namespace on a load balancer, counted
+// mostEndpoints is the most endpoints of the backends of one namespace on a load balancer, counted
 // with the ports of their EndpointSlices: 1,000 backends of 500 endpoints. A load balancer of AWS
 // has 1,000 targets unless its quota is raised:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
-const MostEndpoints = 500_000
+const mostEndpoints = 500_000
 
 func newEndpointBudget() endpointBudget {
 	return endpointBudget{spent: map[string]int{}, of: map[Name]int{}}
@@ -35,11 +35,11 @@ type endpointBudget struct {
 // first, so that theirs stay.
 type portBudget map[string]map[int32]bool
 
-// MostTargetPorts is the most different ports of the targets and health checks of one namespace on
+// mostTargetPorts is the most different ports of the targets and health checks of one namespace on
 // a load balancer. A security group of AWS has 60 rules unless its quota is raised, and all load
 // balancers of a cluster share those of the nodes: a namespace may use half of them.
 // https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
-const MostTargetPorts = 30
+const mostTargetPorts = 30
 
 // reserve takes ports for a namespace, up to the limit, and returns those beyond it.
 func (b portBudget) reserve(namespace string, ports ...int32) (over []int32) {
@@ -49,7 +49,7 @@ func (b portBudget) reserve(namespace string, ports ...int32) (over []int32) {
 	for _, p := range ports {
 		switch has := b[namespace]; {
 		case has[p] || slices.Contains(over, p):
-		case len(has) < MostTargetPorts:
+		case len(has) < mostTargetPorts:
 			has[p] = true
 		default:
 			over = append(over, p)
@@ -97,5 +97,5 @@ func WithinPorts(want, have []routing.Target, others map[int32]bool) []routing.T
 
 func tooManyPorts(namespace string) string {
 	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer "+
-		"already, which is all that it may have; let Services share ports", namespace, MostTargetPorts)
+		"already, which is all that it may have; let Services share ports", namespace, mostTargetPorts)
 }

@@ -47,14 +47,14 @@ func TestManifestsOfOtherControllers(t *testing.T) {
 				t.Fatalf("%d of %d annotations say what they do", len(marked), len(ing.Annotations))
 			}
 			for _, policy := range []string{"", v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore} {
-				_, found := ReadAnnotations(&ing, facingInternet(policy))
+				_, found := readAnnotations(&ing, facingInternet(policy))
 				refused := false
 				for _, m := range marked {
 					refused = refused || m[2] == "restricts"
 					checkTold(t, policy, m[1], m[2], found)
 				}
-				if want := refused && (policy == "" || policy == v1alpha1.ForeignRefuse); HasError(found) != want {
-					t.Errorf("with foreignAnnotations %q it is refused: %v", policy, HasError(found))
+				if want := refused && (policy == "" || policy == v1alpha1.ForeignRefuse); hasError(found) != want {
+					t.Errorf("with foreignAnnotations %q it is refused: %v", policy, hasError(found))
 				}
 			}
 		})
@@ -93,8 +93,8 @@ func TestThousandsOfForeignAnnotationsAreToldInFewWords(t *testing.T) {
 		ing.Annotations[fmt.Sprintf("alb.ingress.kubernetes.io/made-up-%d", i)] = "x"
 		ing.Annotations[fmt.Sprintf("fairlead.dev/made-up-%d", i)] = "x"
 	}
-	_, found := ReadAnnotations(ing, facingInternet(""))
-	if len(found) > 2*MostForeignMessages+MostUnknown+1 {
+	_, found := readAnnotations(ing, facingInternet(""))
+	if len(found) > 2*mostForeignMessages+mostUnknown+1 {
 		t.Errorf("%d diagnostics", len(found))
 	}
 	for _, d := range found {
@@ -108,7 +108,7 @@ func TestThousandsOfForeignAnnotationsAreToldInFewWords(t *testing.T) {
 			t.Errorf("nothing says %q", counted)
 		}
 	}
-	if !HasError(found) {
+	if !hasError(found) {
 		t.Error("it is served")
 	}
 }
@@ -160,7 +160,7 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 			for _, s := range snapshots {
 				told = append(told, s.Diagnostics...)
 			}
-			if !HasError(told) {
+			if !hasError(told) {
 				t.Errorf("nobody is told: %v", told)
 			}
 		})
@@ -198,7 +198,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 			if (len(left.Members) == 1) != served {
 				t.Errorf("%d members are left", len(left.Members))
 			}
-			if !HasError(found) {
+			if !hasError(found) {
 				t.Errorf("nobody is told: %v", found)
 			}
 		})
@@ -274,7 +274,7 @@ func TestWhatIsMeant(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			found := UnknownAnnotations(carrying(map[string]string{c.key: c.value}), given)
+			found := unknownAnnotations(carrying(map[string]string{c.key: c.value}), given)
 			switch {
 			case c.says == "":
 				if len(found) > 0 {
@@ -291,7 +291,7 @@ func TestWhatIsMeant(t *testing.T) {
 func TestMisplacedInAnotherCase(t *testing.T) {
 	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing}
 	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning, "fairlead.dev/source-ranges": diag.Error} {
-		found := MisplacedAnnotations(diag.Source{}, Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		found := misplacedAnnotations(diag.Source{}, Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
 			t.Errorf("%s on a Service: %v, and not %s", key, found, want)
 		}
@@ -305,7 +305,7 @@ func TestMisplacedWithAMisspeltPrefix(t *testing.T) {
 		"fairlaed.dev/inbound": diag.Error, "ingress.fairlead.dev/target-type": diag.Warning, "fairlead.io/ipWhitelist": diag.Error,
 		"inbound": "", "example.com/inbound": "",
 	} {
-		found := MisplacedAnnotations(diag.Source{}, Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		found := misplacedAnnotations(diag.Source{}, Name{Namespace: "shop", Name: "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		switch {
 		case want == "":
 			if len(found) > 0 {
@@ -355,8 +355,8 @@ func TestNoPlainHTTPThatWasNotAskedFor(t *testing.T) {
 		"and there is nothing but a Backend":        {[]func(*networkingv1.Ingress){backend, asks}, false},
 		"spec.tls alone says nothing of plain HTTP": {[]func(*networkingv1.Ingress){service, withTLS}, false},
 	} {
-		_, found := ReadAnnotations(anIngress("shop/web", c.with...), facingInternet(""))
-		if refused := HasError(found); refused != c.refused {
+		_, found := readAnnotations(anIngress("shop/web", c.with...), facingInternet(""))
+		if refused := hasError(found); refused != c.refused {
 			t.Errorf("%s: refused %t, want %t: %v", name, refused, c.refused, found)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 // This file handles annotations of other controllers. Package foreign has their effects; the class
 // decides whether the Ingress is served.
 
-// ServedAs returns how an Ingress is served, where effects of other controllers' annotations depend
+// servedAs returns how an Ingress is served, where effects of other controllers' annotations depend
 // on it.
-func ServedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
+func servedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
 		Internal: s.Scheme == v1alpha1.SchemeInternal,
 		DualStack: c.IPFamily == v1alpha1.IPFamilyDualStack ||
@@ -43,7 +43,7 @@ func ServedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Se
 // namesServices reports whether an Ingress names a Service itself. Whether its Backends forward
 // requests is looked up once they are at hand.
 func namesServices(ing *networkingv1.Ingress) bool {
-	for _, b := range NamedBackends(&ing.Spec) {
+	for _, b := range namedBackends(&ing.Spec) {
 		if b.Service != nil {
 			return true
 		}
@@ -74,20 +74,20 @@ func isWider(c *Class, p networkingv1.HTTPIngressPath) bool {
 	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 
-// Foreign returns the diagnostics about an Ingress's annotations of other controllers.
-func ForeignAnnotations(c *Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
-	return TellForeign(c, foreign.OnIngress(ing.Annotations, ServedAs(c, ing, given)), "",
+// foreignAnnotations returns the diagnostics about an Ingress's annotations of other controllers.
+func foreignAnnotations(c *Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+	return tellForeign(c, foreign.OnIngress(ing.Annotations, servedAs(c, ing, given)), "",
 		func(found []foreign.Setting) diag.Source {
 			if len(found) == 1 {
-				return AnnotationSource(ing, found[0].Key())
+				return annotationSource(ing, found[0].Key())
 			}
-			return SourceOf(ing).At("metadata.annotations")
+			return sourceOfIngress(ing).At("metadata.annotations")
 		})
 }
 
-// TellForeign returns diagnostics about settings that have no effect: for each prefix, about those
+// tellForeign returns diagnostics about settings that have no effect: for each prefix, about those
 // that restrict and those that change, in as few diagnostics as their length permits.
-func TellForeign(c *Class, settings []foreign.Setting, of string,
+func tellForeign(c *Class, settings []foreign.Setting, of string,
 	at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
 	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
 		return nil
@@ -168,9 +168,9 @@ const (
 	// longestPart is the most characters of the list in one message. An event has at most 1,000 in
 	// all.
 	longestPart = 700
-	// MostMessages is the most messages about the settings of one prefix: an Ingress can have
+	// mostForeignMessages is the most messages about the settings of one prefix: an Ingress can have
 	// thousands of annotations.
-	MostForeignMessages = 4
+	mostForeignMessages = 4
 )
 
 // splitIntoParts returns lists of settings, with those of one counterpart together. Settings beyond
@@ -196,8 +196,8 @@ func splitIntoParts(settings []foreign.Setting) []part {
 					now.text += key
 				}
 				out, now, open = append(out, now), part{}, false
-				if len(out) == MostForeignMessages {
-					last := &out[MostForeignMessages-1]
+				if len(out) == mostForeignMessages {
+					last := &out[mostForeignMessages-1]
 					last.text += fmt.Sprintf(", and %d more", len(settings)-told)
 					return out
 				}
@@ -248,7 +248,7 @@ func describeCounterpart(s foreign.Setting) string {
 	return " (" + strings.Join(notes, "; ") + ")"
 }
 
-// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is
+// HeedsAnnotation reports whether a change of an annotation of an Ingress or a Service can matter: it is
 // Fairlead's, may be a misspelling of one, or is another controller's.
 func HeedsAnnotation(key string) bool {
 	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) ||

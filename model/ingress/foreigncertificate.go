@@ -29,7 +29,7 @@ func newCertificateDisputes(d *ListenerBuilder, s *Snapshot) certificateDisputes
 	if s.Owners == nil {
 		return r
 	}
-	x := NewIndex(s.Objects)
+	x := newIndex(s.Objects)
 	for _, m := range s.Members {
 		for _, id := range d.inCloudFor(m) {
 			r.recordUse(m.Owner, id)
@@ -102,7 +102,7 @@ func nameOfSecret(s *corev1.Secret) string {
 
 // recordUse records that a member uses a certificate.
 func (r *certificateDisputes) recordUse(by routing.Owner, id routing.CertificateID) {
-	if before, known := r.brought[by.Namespace][id]; !known || Older(by, before) < 0 {
+	if before, known := r.brought[by.Namespace][id]; !known || olderOwner(by, before) < 0 {
 		put(r.brought, by.Namespace, id, by)
 	}
 }
@@ -209,7 +209,7 @@ func (o *MemberListeners) describeRival(id routing.CertificateID, names []routin
 	}
 	o.overlaps = append(o.overlaps, *first)
 	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name,
-		DescribeHost(first.Host), first.Owner)
+		describeHost(first.Host), first.Owner)
 }
 
 // rival returns a host of another namespace that came before a certificate of a member, or nil.
@@ -330,14 +330,14 @@ func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routi
 			o.reportSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the "+
 					"owner of the class to grant the host in `allowedHosts`",
-				found.by.Namespace, found.id, found.Name, DescribeHost(host)))
+				found.by.Namespace, found.id, found.Name, describeHost(host)))
 			continue
 		}
 		delete(o.uses, host)
 		o.reportSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 			"a certificate of namespace %s has the name %s and was there before %s, which is left out of "+
 				"HTTPS: ask the owner of the class to grant it in `allowedHosts`",
-			found.by.Namespace, found.Name, DescribeHost(host)))
+			found.by.Namespace, found.Name, describeHost(host)))
 	}
 }
 
@@ -367,9 +367,9 @@ func (d *ListenerBuilder) TellOwners() []diag.Diagnostic {
 		namespace string
 		first     bool
 	}
-	hosts := map[told]*NameList{}
+	hosts := map[told]*nameList{}
 	for _, o := range d.overlaps {
-		to := told{o.by.Source().At(TLSField), o.Owner, false}
+		to := told{o.by.Source().At(tlsField), o.Owner, false}
 		if o.First {
 			if o.Claim == nil {
 				continue
@@ -377,18 +377,18 @@ func (d *ListenerBuilder) TellOwners() []diag.Diagnostic {
 			to = told{o.Claim.Source, o.by.Namespace, true}
 		}
 		if hosts[to] == nil {
-			hosts[to] = &NameList{}
+			hosts[to] = &nameList{}
 		}
-		hosts[to].Add(DescribeClaim(o.Host))
+		hosts[to].Add(describeClaim(o.Host))
 	}
 	var out []diag.Diagnostic
 	for to, of := range hosts {
 		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of "+
 			"this Ingress has names for that and was there first", to.namespace,
-			ListFirst(of.List))
+			listFirst(of.List))
 		if to.first {
 			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: "+
-				"that belongs to this namespace", to.namespace, ListFirst(of.List))
+				"that belongs to this namespace", to.namespace, listFirst(of.List))
 		}
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign,
 			Source: to.source, Message: message})

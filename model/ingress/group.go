@@ -26,8 +26,8 @@ func keyOf(c *Class, ing *networkingv1.Ingress, s settings.Values,
 			if g.Name != s.Group {
 				continue
 			}
-			if !Selects(&g.NamespaceSelector, namespace) {
-				d := AboutAnnotation(ing, settings.Group, diag.Error, diag.GroupNotAllowed,
+			if !selects(&g.NamespaceSelector, namespace) {
+				d := aboutAnnotation(ing, settings.Group, diag.Error, diag.GroupNotAllowed,
 					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace,
 						s.Group))
 				return "", &d
@@ -69,7 +69,7 @@ func reportOthers(s *Snapshot, keys []routing.Key,
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {
-				s.Diagnostics = append(s.Diagnostics, SettingConflict(m, annotation,
+				s.Diagnostics = append(s.Diagnostics, settingConflict(m, annotation,
 					"the group is several load balancers, because "+why))
 			}
 		}

@@ -37,7 +37,7 @@ func (s Snapshot) Held(h Hold, departed map[string]*networkingv1.Ingress) Snapsh
 	holds := func(namespace string) bool { return slices.Contains(h.Namespaces, namespace) }
 	var out []Member
 	for _, m := range s.Members {
-		if slices.Contains(h.Ingresses, NameOf(m.Ingress).String()) {
+		if slices.Contains(h.Ingresses, nameOf(m.Ingress).String()) {
 			out = append(out, m)
 		}
 	}

@@ -16,16 +16,16 @@ func reportDisputes(owners *HostOwners) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	disputes, told := owners.Disputes(), map[routing.Owner]int{}
 	for _, d := range disputes {
-		if told[d.By]++; told[d.By] <= MostToldHosts {
+		if told[d.By]++; told[d.By] <= mostToldHosts {
 			out = append(out, reportToClaimant(d))
 		}
 	}
 	for _, d := range disputes {
-		if n := told[d.By]; n > MostToldHosts {
+		if n := told[d.By]; n > mostToldHosts {
 			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken,
 				Source: d.Source.At("spec"),
 				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here",
-					n-MostToldHosts)})
+					n-mostToldHosts)})
 			told[d.By] = 0
 		}
 	}
@@ -39,7 +39,7 @@ func reportToClaimant(d HostDispute) diag.Diagnostic {
 	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or " +
 		"`hosts: Shared`"
 	switch {
-	case d.Host == routing.Any && d.Source.Field == DefaultBackendField && d.HasHosts:
+	case d.Host == routing.Any && d.Source.Field == defaultBackendField && d.HasHosts:
 		told.Severity = diag.Warning
 		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
 			"this default backend answers on this Ingress's own hosts only", d.Owner)
@@ -59,7 +59,7 @@ func reportToClaimant(d HostDispute) diag.Diagnostic {
 // reportToOwners returns diagnostics for the Ingresses of the namespaces that own the hosts.
 func reportToOwners(disputes []HostDispute) []diag.Diagnostic {
 	type pair struct{ owner, claimant string }
-	hosts, at := map[pair]*NameList{}, map[pair]diag.Source{}
+	hosts, at := map[pair]*nameList{}, map[pair]diag.Source{}
 	var pairs []pair
 	for _, d := range disputes {
 		if d.Against == nil {
@@ -67,15 +67,15 @@ func reportToOwners(disputes []HostDispute) []diag.Diagnostic {
 		}
 		p := pair{d.Against.By.String(), d.By.Namespace}
 		if hosts[p] == nil {
-			hosts[p], pairs, at[p] = &NameList{}, append(pairs, p), d.Against.Source
+			hosts[p], pairs, at[p] = &nameList{}, append(pairs, p), d.Against.Source
 		}
-		hosts[p].Add(DescribeClaim(d.Host))
+		hosts[p].Add(describeClaim(d.Host))
 	}
 	var out []diag.Diagnostic
 	for _, p := range pairs {
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
 			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this "+
-				"namespace", p.claimant, ListFirst(hosts[p].List))})
+				"namespace", p.claimant, listFirst(hosts[p].List))})
 	}
 	return out
 }

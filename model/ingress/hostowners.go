@@ -91,7 +91,7 @@ type namedHost struct {
 func (c *claimant) allowance(namespace string) HostAllowance {
 	a, known := c.allowances[namespace]
 	if !known {
-		a = AllowanceOf(c.class, c.NamespaceLabels(namespace))
+		a = allowanceOf(c.class, c.NamespaceLabels(namespace))
 		c.allowances[namespace] = a
 	}
 	return a
@@ -115,7 +115,7 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 			c.named[named] = true
 			c.claims = append(c.claims, HostClaim{
 				Host: host, By: by, Granted: allowance.Grants(host), Former: former,
-				Source: SourceOf(ing).At(field),
+				Source: sourceOfIngress(ing).At(field),
 			})
 		}
 	}
@@ -128,7 +128,7 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 		}
 	}
 	if ing.Spec.DefaultBackend != nil {
-		claim(routing.Any, DefaultBackendField)
+		claim(routing.Any, defaultBackendField)
 	}
 }
 
@@ -168,7 +168,7 @@ func (s *Snapshot) OwnedRules(m Member, rules []HostRule) []HostRule {
 
 // The limits of diagnostics about refused hosts.
 const (
-	MostToldHosts = 20 // hosts of one Ingress, one by one
+	mostToldHosts = 20 // hosts of one Ingress, one by one
 
 )
 

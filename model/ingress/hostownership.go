@@ -9,7 +9,34 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A Claim is a host that an Ingress names and the class lets its namespace serve.
+// This file decides which namespace a host belongs to on a load balancer that several
+// namespaces share. Without it the older Ingress wins identical routes only, and a namespace could
+// take a host from another one with a more specific path, a condition or a default backend.
+//
+// # The rules
+//
+//  1. A host belongs to the namespace that named it first. A wildcard host belongs to the namespace
+//     that named this wildcard first. "Any host" (rules without a host, and default backends) is
+//     owned like a host. An Ingress that is refused names its hosts like any other: a typing
+//     mistake in an annotation must not give them to the next namespace that claims them.
+//  2. A precise host below a wildcard of another namespace is refused, unless the precise host was
+//     named before the wildcard, or the class grants this very host to its namespace. A wildcard
+//     above precise hosts of other namespaces is permitted: precise hosts go before it.
+//  3. "First" is what is remembered; then the age of the Ingress, and its name. Ownership that is
+//     remembered stays: an Ingress that is edited keeps its age, so that age alone would let an old
+//     Ingress take a host that another namespace has had for years. A host that comes with a member
+//     from another load balancer is remembered here where it is free: neither it, nor a wildcard
+//     above it, is remembered for another namespace.
+//  4. Of two namespaces, the one that the class grants the host by its name goes before the one
+//     that may serve it because of a wildcard.
+//  5. A certificate of one namespace has no name for a host of another one. Of a host and a
+//     certificate the first stays: the one that the class grants the host by its name; a
+//     certificate that is served; a host that was remembered when the certificate came; a
+//     certificate in the place of one that was served with the name when the host was named; then
+//     the older Ingress. So no namespace can have another one's certificate refused by naming a
+//     host below it.
+
+// A HostClaim is a host that an Ingress names and the class lets its namespace serve.
 type HostClaim struct {
 	Host routing.Host // Any for rules without a host and for default backends
 	By   routing.Owner
@@ -21,7 +48,7 @@ type HostClaim struct {
 	Source diag.Source
 }
 
-// A Holding is a host that a namespace is remembered to own and may still serve.
+// A HostHolding is a host that a namespace is remembered to own and may still serve.
 type HostHolding struct {
 	Host      routing.Host
 	Namespace string
@@ -34,7 +61,7 @@ type HostHolding struct {
 	From routing.Key
 }
 
-// Owners holds the namespaces that own the hosts of one load balancer. A nil *Owners refuses no
+// HostOwners holds the namespaces that own the hosts of one load balancer. A nil *HostOwners refuses no
 // claim.
 type HostOwners struct {
 	claims []HostClaim
@@ -58,7 +85,7 @@ type candidate struct {
 	claim   *HostClaim // of its oldest Ingress that names the host; nil if none does any more
 }
 
-// Resolve returns the owners of the hosts. A host that is remembered for a namespace without a
+// ResolveOwners returns the owners of the hosts. A host that is remembered for a namespace without a
 // present claim is reserved for that namespace.
 func ResolveOwners(claims []HostClaim, held []HostHolding) *HostOwners {
 	o := &HostOwners{claims: claims, of: map[routing.Host]owner{}}
@@ -93,7 +120,7 @@ func candidatesOf(claims []HostClaim, held []HostHolding) map[routing.Host]map[s
 		claim := &claims[i]
 		c := of(claim.Host)[claim.By.Namespace]
 		c.granted = claim.Granted
-		if c.claim == nil || Older(claim.By, c.claim.By) < 0 {
+		if c.claim == nil || olderOwner(claim.By, c.claim.By) < 0 {
 			c.claim = claim
 		}
 		of(claim.Host)[claim.By.Namespace] = c
@@ -141,7 +168,7 @@ func (c candidate) precedes(wildcard candidate) bool {
 	case wildcard.from == "":
 		return false
 	}
-	return Older(c.claim.By, wildcard.claim.By) < 0
+	return olderOwner(c.claim.By, wildcard.claim.By) < 0
 }
 
 // compareAge orders candidates by the time of their claims. Remembered hosts come before hosts that
@@ -153,7 +180,7 @@ func compareAge(a, b candidate) int {
 	case a.held:
 		return 0 // a host is remembered for one namespace only
 	}
-	return Older(a.claim.By, b.claim.By)
+	return olderOwner(a.claim.By, b.claim.By)
 }
 
 // first orders false before true.
@@ -167,13 +194,13 @@ func first(a, b bool) int {
 	return 1
 }
 
-// Older compares Ingresses by age and name. The order annotation does not affect ownership.
-func Older(a, b routing.Owner) int {
+// olderOwner compares Ingresses by age and name. The order annotation does not affect ownership.
+func olderOwner(a, b routing.Owner) int {
 	a.Order, b.Order = 0, 0
 	return routing.Older(a, b)
 }
 
-// A Refusal is the reason why a namespace may not serve a host.
+// A HostRefusal is the reason why a namespace may not serve a host.
 type HostRefusal struct {
 	// Owner is the namespace that owns Taken: the host itself, or the wildcard that covers it.
 	Owner string
@@ -211,7 +238,7 @@ func refusalBy(by owner, namespace string, host routing.Host) *HostRefusal {
 	return &HostRefusal{by.namespace, host}
 }
 
-// A Dispute is a claim that is refused, and the claim of the owner.
+// A HostDispute is a claim that is refused, and the claim of the owner.
 type HostDispute struct {
 	HostClaim
 	HostRefusal

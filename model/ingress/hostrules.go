@@ -14,23 +14,23 @@ import (
 // This file restricts namespaces to the hosts that the class allows them. A rule for another host
 // has no route and no name, so it does not take the host from the namespaces that may serve it.
 
-// An Allowance holds the hosts that the class allows a namespace.
+// A HostAllowance holds the hosts that the class allows a namespace.
 type HostAllowance struct {
 	Everything bool
 	hosts      []routing.Host
 }
 
-func AllowanceOf(c *Class, namespace map[string]string) HostAllowance {
+func allowanceOf(c *Class, namespace map[string]string) HostAllowance {
 	if c.AllowedHosts == nil {
 		return HostAllowance{Everything: true}
 	}
 	var a HostAllowance
 	for _, entry := range c.AllowedHosts {
-		if !Selects(&entry.NamespaceSelector, namespace) {
+		if !selects(&entry.NamespaceSelector, namespace) {
 			continue
 		}
 		for _, h := range entry.Hosts {
-			a.Everything = a.Everything || h == AnyHost
+			a.Everything = a.Everything || h == anyHost
 			a.hosts = append(a.hosts, routing.Host(h))
 		}
 	}
@@ -52,7 +52,7 @@ func (a HostAllowance) Permits(h routing.Host) bool {
 // Grants reports whether the class grants the host itself, and not only a wildcard that covers it.
 func (a HostAllowance) Grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
 
-// A Rule is a permitted rule of an Ingress.
+// A HostRule is a permitted rule of an Ingress.
 type HostRule struct {
 	index int
 	Host  routing.Host
@@ -111,15 +111,15 @@ func (a HostAllowance) permittedRules(m Member) ([]HostRule, []diag.Diagnostic) 
 	return rules, found
 }
 
-// NotForAnyHost returns the message that a default backend answers for the hosts of its Ingress
+// notForAnyHost returns the message that a default backend answers for the hosts of its Ingress
 // only.
-func NotForAnyHost(m Member) string {
+func notForAnyHost(m Member) string {
 	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names",
 		m.Namespace)
 }
 
-// HostsOf returns the hosts of rules without duplicates, with Any if forAnyHost is set.
-func HostsOf(rules []HostRule, forAnyHost bool) []routing.Host {
+// hostsOf returns the hosts of rules without duplicates, with Any if forAnyHost is set.
+func hostsOf(rules []HostRule, forAnyHost bool) []routing.Host {
 	var hosts []routing.Host
 	seen := map[routing.Host]bool{}
 	for _, r := range rules {

@@ -33,18 +33,18 @@ type Index struct {
 	taken map[Name]bool
 }
 
-func NewIndex(o Objects) *Index {
+func newIndex(o Objects) *Index {
 	x := &Index{
-		Backends:        ByName(o.Backends),
-		Services:        ByName(o.Services),
+		Backends:        byName(o.Backends),
+		Services:        byName(o.Services),
 		EndpointSlices:  map[Name][]*discoveryv1.EndpointSlice{},
-		Secrets:         ByName(o.Secrets),
+		Secrets:         byName(o.Secrets),
 		Judged:          o.Judged,
 		SecretsWithheld: o.SecretsWithheld,
 		SecretsUnread:   o.SecretsUnread,
-		Namespaces:      ByName(o.Namespaces),
+		Namespaces:      byName(o.Namespaces),
 		Nodes:           o.Nodes,
-		pods:            ByName(o.Pods),
+		pods:            byName(o.Pods),
 		PodsKnown:       o.PodsKnown,
 		Awaited:         o.Awaited,
 	}
@@ -74,7 +74,7 @@ func (x *Index) Objects() Objects {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
 	}
 	slices.SortFunc(o.EndpointSlices,
-		func(a, b *discoveryv1.EndpointSlice) int { return CompareNames(NameOf(a), NameOf(b)) })
+		func(a, b *discoveryv1.EndpointSlice) int { return compareNames(nameOf(a), nameOf(b)) })
 	return o
 }
 

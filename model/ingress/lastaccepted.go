@@ -17,11 +17,11 @@ import (
 // an Ingress is served after a mistake of its author, and while the class is missing. If the class
 // no longer permits it, it is removed at once.
 
-// LastAccepted returns the last accepted version of an Ingress as a member of a load balancer, read
+// lastAccepted returns the last accepted version of an Ingress as a member of a load balancer, read
 // under the present class. If the class no longer permits it, ok is false and withdrawn says why.
 // Ok is also false if an annotation can no longer be read, because the version would be served
 // without its effect, and if the version takes too many steps to compile.
-func LastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress,
+func lastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress,
 	accepted *memory.Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
 	group := key.SharedGroup()
@@ -29,24 +29,24 @@ func LastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress,
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name,
 			group), false
 	}
-	given, withdrawn, ok := ReadServed(c, key, version)
-	ok = ok && TooComplex(c, version, given) == nil
+	given, withdrawn, ok := readServed(c, key, version)
+	ok = ok && tooComplex(c, version, given) == nil
 	if withdrawn == "" {
 		withdrawn = whyMoves(c, key, version, given)
 	}
 	return NewMember(version, given), withdrawn, ok && withdrawn == ""
 }
 
-// ReadServed reads the annotations of an Ingress that a load balancer serves, even if it would now
+// readServed reads the annotations of an Ingress that a load balancer serves, even if it would now
 // belong to another one. Ok is false if an annotation cannot be read, or if the class forbids one
 // without which more would be exposed, which forbidden then describes.
-func ReadServed(c *Class, key routing.Key,
+func readServed(c *Class, key routing.Key,
 	ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
-	given, found := ReadAnnotationsOn(c, ing, key.SharedGroup())
+	given, found := readAnnotationsOn(c, ing, key.SharedGroup())
 	there := given
 	there.Scheme = key.Scheme() // the effect of other controllers' annotations depends on it
 	found = append(slices.DeleteFunc(found,
-		func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), ForeignAnnotations(
+		func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), foreignAnnotations(
 		c, ing, there)...)
 	ok = true
 	for _, d := range found {
@@ -78,10 +78,10 @@ func whyMoves(c *Class, key routing.Key, version *networkingv1.Ingress,
 	return ""
 }
 
-// Denies returns diagnostics about the hosts of an Ingress if the class permits none of its rules,
+// denies returns diagnostics about the hosts of an Ingress if the class permits none of its rules,
 // else nil.
-func Denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
-	a := AllowanceOf(c, labels)
+func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
+	a := allowanceOf(c, labels)
 	if a.Everything {
 		return nil
 	}
@@ -92,8 +92,8 @@ func Denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
 	if m.Spec.DefaultBackend != nil {
 		found = append(found, diag.Diagnostic{
 			Severity: diag.Error, Reason: diag.HostNotAllowed,
-			Source:  m.Source().At(DefaultBackendField),
-			Message: NotForAnyHost(m),
+			Source:  m.Source().At(defaultBackendField),
+			Message: notForAnyHost(m),
 		})
 	}
 	return found

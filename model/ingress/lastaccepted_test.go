@@ -289,7 +289,7 @@ func drawClass(rng *rand.Rand) v1alpha1.LoadBalancerClassSpec {
 		for range rng.IntN(3) {
 			host := consentHosts[rng.IntN(len(consentHosts))]
 			if host == "" {
-				host = AnyHost
+				host = anyHost
 			}
 			spec.AllowedHosts = append(spec.AllowedHosts, v1alpha1.AllowedHosts{NamespaceSelector: selector(), Hosts: []string{host}})
 		}
@@ -441,7 +441,7 @@ func (w drawnWorld) refuses(class v1alpha1.LoadBalancerClassSpec, key routing.Ke
 		return ""
 	}
 	for _, a := range class.AllowedHosts {
-		if w.in(namespace, a.NamespaceSelector) && (a.Hosts[0] == AnyHost || a.Hosts[0] == string(r.Host)) {
+		if w.in(namespace, a.NamespaceSelector) && (a.Hosts[0] == anyHost || a.Hosts[0] == string(r.Host)) {
 			return ""
 		}
 	}

@@ -13,13 +13,13 @@ import (
 
 // maxListedRoutes is the most routes of the listed hosts of an Ingress on a port. Each host has the
 // routes of the rules that answer for it, so the number is a product. On all ports of the Ingress,
-// they and those of its rules are at most MostRoutes.
+// they and those of its rules are at most mostRoutes.
 const maxListedRoutes = 10_000
 
 // mostListedRoutes returns the most routes of the listed hosts of a member on a port.
 func mostListedRoutes(m Member) int {
 	ports := max(1, len(m.Settings.Ports))
-	return max(0, min(maxListedRoutes, MostRoutes/ports-RoutesOf(m.Ingress)))
+	return max(0, min(maxListedRoutes, mostRoutes/ports-routesOf(m.Ingress)))
 }
 
 // listedRules returns the rules that answer for listed hosts, each with the listed host in place of
@@ -58,16 +58,16 @@ func (a HostAllowance) listedRules(m Member, miss routing.HostMiss) ([]HostRule,
 			}
 			for k := range answers {
 				answers[k].By, answers[k].Host, answers[k].Listed = answers[k].Host, host, field
-				routes += RoutesOfRule(answers[k].HTTP)
+				routes += routesOfRule(answers[k].HTTP)
 			}
 			if routes > most {
 				return nil, append(found, diag.Diagnostic{
-					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(TLSField),
+					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
 					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for "+
 						"them, are more than %d routes on each of its %d ports, of which it has %d in all with "+
 						"those of its rules, so none of these hosts is served over HTTPS: name them in rules, list "+
 						"a wildcard, list no hosts, or listen on fewer ports", most, len(m.Settings.Ports),
-						MostRoutes),
+						mostRoutes),
 					Ports: diag.PortsOf(m.SecurePorts()...),
 				})
 			}

@@ -51,7 +51,7 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 func (e entry) fromNames(covered []covered) map[routing.Host]certificateUse {
 	if reason, why := e.refusesNamed(); why != "" {
 		e.reportSecure(diag.Error, reason,
-			AnnotationSource(e.Ingress, settings.CertificateARN).Field,
+			annotationSource(e.Ingress, settings.CertificateARN).Field,
 			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.describeHosts(covered), remedyFor(reason)))
 		return nil
 	}
@@ -63,7 +63,7 @@ func (e entry) fromNames(covered []covered) map[routing.Host]certificateUse {
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	for _, c := range covered {
 		uses[c.host] = certificateUse{e.Settings.Certificates[0],
-			AnnotationSource(e.Ingress, settings.CertificateARN), e.Settings.Certificates[1:]}
+			annotationSource(e.Ingress, settings.CertificateARN), e.Settings.Certificates[1:]}
 	}
 	return uses
 }
@@ -102,7 +102,7 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	if unnamed != nil {
 		e.report(diag.Warning, diag.CertificateInvalid, field,
 			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there",
-				ListFirst(e.known[s.id].Hosts), ListFirst(unnamed)))
+				listFirst(e.known[s.id].Hosts), listFirst(unnamed)))
 	}
 	return uses
 }
@@ -111,7 +111,7 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 func (e entry) describeHosts(covered []covered) string {
 	var hosts []string
 	for _, c := range covered {
-		hosts = append(hosts, DescribeHost(c.host))
+		hosts = append(hosts, describeHost(c.host))
 	}
 	last := len(hosts) - 1
 	if last == 0 {
@@ -144,14 +144,14 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 			}
 			e.reportSecure(diag.Error, diag.CertificateMissing, e.field,
 				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds,
-					DescribeHost(host)))
+					describeHost(host)))
 			continue
 		}
 		id, why := e.choose(listed)
 		if why != "" {
 			e.reportSecure(diag.Error, diag.CertificateForeign, e.field,
 				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s",
-					id, listed, why, DescribeHost(host), remedyForForeign))
+					id, listed, why, describeHost(host), remedyForForeign))
 			continue
 		}
 		use := certificateUse{id: id, source: source}
@@ -165,7 +165,7 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		uses[routing.Any] = *found
 	} else if forAnyHost {
 		e.reportSecure(diag.Error, diag.CertificateMissing, e.field,
-			"it names no Secret, and there is no host to find a certificate for, so "+DescribeHost(
+			"it names no Secret, and there is no host to find a certificate for, so "+describeHost(
 				routing.Any)+" is left out of HTTPS")
 	}
 	return uses

@@ -11,7 +11,7 @@ import (
 
 // This file has the listeners of a load balancer while they are built, and those of one member.
 
-// A Builder makes the listeners of a load balancer and their certificates. Members are added one by
+// A ListenerBuilder makes the listeners of a load balancer and their certificates. Members are added one by
 // one, the oldest first.
 type ListenerBuilder struct {
 	class *Class

@@ -13,8 +13,8 @@ import (
 
 // This file has an Ingress of a load balancer, with its settings and ports.
 
-// Among reports whether a list of members has the Ingress of m.
-func Among(m Member, members []Member) bool {
+// among reports whether a list of members has the Ingress of m.
+func among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
@@ -69,7 +69,7 @@ func NewMember(ing *networkingv1.Ingress, s settings.Values) Member {
 }
 
 // Source returns the source of diagnostics about a member.
-func (m Member) Source() diag.Source { return SourceOf(m.Ingress) }
+func (m Member) Source() diag.Source { return sourceOfIngress(m.Ingress) }
 
 // TLSEntries returns spec.tls, or one entry for all hosts if there is none and certificates are
 // named.

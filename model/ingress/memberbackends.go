@@ -19,13 +19,13 @@ func (v *MemberBackends) alreadyReported(p endpoints.Problem) bool {
 type MemberBackends struct {
 	*Index
 	Member
-	pool      *BackendPool
+	pool      *backendPool
 	Found     []diag.Diagnostic
 	resources map[Name]routing.Action    // the actions of Backends
 	problems  map[endpoints.Problem]bool // reported problems of backends
 }
 
-func NewMemberBackends(x *Index, p *BackendPool, m Member) *MemberBackends {
+func newMemberBackends(x *Index, p *backendPool, m Member) *MemberBackends {
 	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[Name]routing.Action{},
 		problems: map[endpoints.Problem]bool{}}
 }

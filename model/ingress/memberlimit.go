@@ -138,12 +138,12 @@ func leaveOut(s *Snapshot, members []Member, why string) {
 		return d.Source.Kind == "Ingress" && out[d.Source.Namespace+"/"+d.Source.Name]
 	})
 	s.Ingresses = slices.DeleteFunc(s.Ingresses, func(ing *networkingv1.Ingress) bool {
-		if !out[NameOf(ing).String()] {
+		if !out[nameOf(ing).String()] {
 			return false
 		}
 		s.LeftOut = append(s.LeftOut, ing)
 		s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.TooComplex, Source: SourceOf(ing),
+			Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOfIngress(ing),
 			Message: why + ", so this one is not served: have fewer Ingresses with more rules each, give " +
 				"them shorter names, or put some in another group",
 		})

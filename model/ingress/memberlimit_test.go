@@ -91,12 +91,12 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 		}
 	}
 	for _, ing := range first.LeftOut {
-		if name := NameOf(ing).String(); !told[name] || kept[name] {
+		if name := nameOf(ing).String(); !told[name] || kept[name] {
 			t.Fatalf("%s is left out, and told: %v", name, told[name])
 		}
 	}
-	oldest := NameOf(crowd[0].(*networkingv1.Ingress)).String()
-	newest := NameOf(crowd[many-1].(*networkingv1.Ingress)).String()
+	oldest := nameOf(crowd[0].(*networkingv1.Ingress)).String()
+	newest := nameOf(crowd[many-1].(*networkingv1.Ingress)).String()
 	if !kept[oldest] || kept[newest] {
 		t.Errorf("the oldest is kept: %v; the newest: %v", kept[oldest], kept[newest])
 	}
@@ -108,12 +108,12 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 
 	// A neighbour comes when there is no room left, and is served at once; so is every one after it.
 	second := split(memory, append(slices.Clone(crowd), alice)...)
-	if !memberNames(second)[NameOf(alice).String()] {
+	if !memberNames(second)[nameOf(alice).String()] {
 		t.Error("the neighbour is kept out")
 	}
 	for _, ing := range second.LeftOut {
 		if ing.Namespace != "bob" {
-			t.Errorf("%s is left out", NameOf(ing))
+			t.Errorf("%s is left out", nameOf(ing))
 		}
 	}
 	if size := recordSize(t, remember(second, memory.Members)); size > request-(256<<10) {

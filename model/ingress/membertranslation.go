@@ -13,7 +13,7 @@ type translation struct {
 	snapshot  *Snapshot
 	class     *Class
 	listeners *ListenerBuilder
-	pool      *BackendPool
+	pool      *backendPool
 	config    routing.Config
 	found     []diag.Diagnostic
 	// neighbours decide which listed hosts need answers of their own

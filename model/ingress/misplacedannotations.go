@@ -12,8 +12,8 @@ import (
 
 // This file reports annotations on a Service that belong on the Ingress.
 
-// Misplaced reports annotations of Fairlead on a Service, and those with a misspelt prefix.
-func MisplacedAnnotations(at diag.Source, service Name, annotations map[string]string,
+// misplacedAnnotations reports annotations of Fairlead on a Service, and those with a misspelt prefix.
+func misplacedAnnotations(at diag.Source, service Name, annotations map[string]string,
 	given settings.Values) []diag.Diagnostic {
 	var names []string
 	severity, misspelt := diag.Warning, ""

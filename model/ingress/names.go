@@ -16,18 +16,18 @@ import (
 // A Name is a namespace and a name in it; a cluster-wide object has no namespace.
 type Name struct{ Namespace, Name string }
 
-func NameOf(o metav1.Object) Name { return Name{o.GetNamespace(), o.GetName()} }
+func nameOf(o metav1.Object) Name { return Name{o.GetNamespace(), o.GetName()} }
 
 func (n Name) String() string { return n.Namespace + "/" + n.Name }
 
-func CompareNames(a, b Name) int {
+func compareNames(a, b Name) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func ByName[T metav1.Object](objects []T) map[Name]T {
+func byName[T metav1.Object](objects []T) map[Name]T {
 	out := make(map[Name]T, len(objects))
 	for _, o := range objects {
-		out[NameOf(o)] = o
+		out[nameOf(o)] = o
 	}
 	return out
 }
@@ -35,7 +35,7 @@ func ByName[T metav1.Object](objects []T) map[Name]T {
 // sorted returns the values of a map in the order of their names.
 func sorted[T any](m map[Name]T) []T {
 	var out []T
-	for _, n := range slices.SortedFunc(maps.Keys(m), CompareNames) {
+	for _, n := range slices.SortedFunc(maps.Keys(m), compareNames) {
 		out = append(out, m[n])
 	}
 	return out
@@ -47,26 +47,26 @@ func pick[T any](to, from map[Name]T, n Name) {
 	}
 }
 
-// SourceOf returns the source of diagnostics about an Ingress.
-func SourceOf(ing *networkingv1.Ingress) diag.Source {
+// sourceOfIngress returns the source of diagnostics about an Ingress.
+func sourceOfIngress(ing *networkingv1.Ingress) diag.Source {
 	return diag.Source{Kind: "Ingress", Namespace: ing.Namespace, Name: ing.Name}
 }
 
-// HasError reports whether there is an error among diagnostics.
-func HasError(found []diag.Diagnostic) bool {
+// hasError reports whether there is an error among diagnostics.
+func hasError(found []diag.Diagnostic) bool {
 	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 }
 
-func AnnotationSource(ing *networkingv1.Ingress, name string) diag.Source {
-	return SourceOf(ing).At("metadata.annotations[" + name + "]")
+func annotationSource(ing *networkingv1.Ingress, name string) diag.Source {
+	return sourceOfIngress(ing).At("metadata.annotations[" + name + "]")
 }
 
-func AboutAnnotation(ing *networkingv1.Ingress, name string, severity diag.Severity,
+func aboutAnnotation(ing *networkingv1.Ingress, name string, severity diag.Severity,
 	reason diag.Reason, message string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: severity, Reason: reason, Source: AnnotationSource(ing, name),
+	return diag.Diagnostic{Severity: severity, Reason: reason, Source: annotationSource(ing, name),
 		Message: message}
 }
 
-const TLSField = "spec.tls"
+const tlsField = "spec.tls"
 
-const DefaultBackendField = "spec.defaultBackend"
+const defaultBackendField = "spec.defaultBackend"

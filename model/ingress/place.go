@@ -16,7 +16,7 @@ import (
 
 // This file sorts Ingresses into load balancers.
 
-// Split sorts Ingresses into load balancers, by key. The diagnostics are about Ingresses and
+// Place sorts Ingresses into load balancers, by key. The diagnostics are about Ingresses and
 // classes without one; those about members are in their snapshots.
 func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 	s := place(o, options)
@@ -34,9 +34,9 @@ func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 	return out, diag.Limit(s.homeless)
 }
 
-// split finds the load balancer of each Ingress.
+// place finds the load balancer of each Ingress.
 func place(o Objects, options ClassOptions) *placement {
-	s := &placement{Index: NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
+	s := &placement{Index: newIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
 		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
 		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf}
 	s.classes, s.homeless = NewClassLookup(o, options)
@@ -51,7 +51,7 @@ func place(o Objects, options ClassOptions) *placement {
 // older compares Ingresses by age, and of the same age by name.
 func older(a, b *networkingv1.Ingress) int {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-		CompareNames(NameOf(a), NameOf(b)))
+		compareNames(nameOf(a), nameOf(b)))
 }
 
 // RefusedBy returns the refused Ingresses that belong to load balancers across namespaces, by load
@@ -69,7 +69,7 @@ func RefusedBy(o Objects, options ClassOptions) map[routing.Key][]Member {
 // place finds the load balancer of an Ingress: the wanted one, or, if the Ingress is refused, the
 // one with its last accepted version.
 func (s *placement) place(ing *networkingv1.Ingress) {
-	trail, remembered := s.trails[NameOf(ing).String()]
+	trail, remembered := s.trails[nameOf(ing).String()]
 	whose := s.classes.Of(ing, remembered)
 	found := whose.Found
 	switch {
@@ -81,13 +81,13 @@ func (s *placement) place(ing *networkingv1.Ingress) {
 	default:
 		key, member, more := s.admit(ing, whose.Class, trail.Home())
 		found = append(found, more...)
-		if !HasError(found) {
+		if !hasError(found) {
 			found = append(found, s.permitsNoHost(member, whose.Class, trail)...)
 		}
-		if !HasError(found) {
+		if !hasError(found) {
 			found = append(found, s.needsRoom(ing, key, whose.Class)...)
 		}
-		if !HasError(found) {
+		if !hasError(found) {
 			s.move(ing, member, s.snapshot(key, whose.Class), found)
 			return
 		}
@@ -106,20 +106,20 @@ func (s *placement) place(ing *networkingv1.Ingress) {
 // that. If a diagnostic is an error, the Ingress is refused.
 func (s *placement) admit(ing *networkingv1.Ingress, class *Class,
 	home memory.Home) (routing.Key, Member, []diag.Diagnostic) {
-	given, found := ReadAnnotations(ing, class)
+	given, found := readAnnotations(ing, class)
 	if errs := validate.Ingress(ing); len(errs) > 0 {
-		found = validate.Refusals(SourceOf(ing), errs)
+		found = validate.Refusals(sourceOfIngress(ing), errs)
 	} else {
 		if r := home.Rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected,
-				Source: SourceOf(ing), Message: r.Message})
+				Source: sourceOfIngress(ing), Message: r.Message})
 		}
-		if refused := TooComplex(class, ing, given); refused != nil {
+		if refused := tooComplex(class, ing, given); refused != nil {
 			found = append(found, *refused)
 		}
 	}
 	key, refused := keyOf(class, ing, given, s.NamespaceLabels(ing.Namespace))
-	if refused != nil && !HasError(found) {
+	if refused != nil && !hasError(found) {
 		found = append(found, *refused)
 	}
 	return key, NewMember(ing, given), found
@@ -129,7 +129,7 @@ func (s *placement) admit(ing *networkingv1.Ingress, class *Class,
 func (s *placement) finish(snapshot *Snapshot) Snapshot {
 	slices.SortFunc(snapshot.Members,
 		func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
-	needed := NewIndex(Objects{SecretsWithheld: s.SecretsWithheld,
+	needed := newIndex(Objects{SecretsWithheld: s.SecretsWithheld,
 		PodsKnown: s.PodsKnown, Awaited: s.Awaited})
 	for m := range snapshot.Versions() {
 		needed.CopyDependencies(s.Index, m.Ingress)

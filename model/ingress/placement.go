@@ -14,7 +14,7 @@ import (
 // This file collects the members of load balancers. The last accepted version of a refused Ingress
 // stays a member, if the class still permits it.
 
-// A splitter makes the snapshots of all load balancers.
+// A placement makes the snapshots of all load balancers.
 type placement struct {
 	*Index
 	classes   *ClassLookup
@@ -57,7 +57,7 @@ func (s *placement) classOf(key routing.Key) *Class {
 // it moves away from: of the last one, and of earlier ones if that move is not over.
 func (s *placement) move(ing *networkingv1.Ingress, m Member, to *Snapshot,
 	found []diag.Diagnostic) {
-	trail := s.trails[NameOf(ing).String()]
+	trail := s.trails[nameOf(ing).String()]
 	before := trail.Before(to.Key)
 	if m.Move = trail.Home().Move; len(trail) > 0 && trail.Home().Key != to.Key {
 		m.Move++
@@ -89,7 +89,7 @@ func (s *placement) move(ing *networkingv1.Ingress, m Member, to *Snapshot,
 // balancer.
 func (s *placement) keepLastGood(ing *networkingv1.Ingress,
 	found []diag.Diagnostic) *Snapshot {
-	for _, home := range s.trails[NameOf(ing).String()] {
+	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.Key)
 		if home.LastAccepted == nil || class == nil {
 			continue
@@ -115,15 +115,15 @@ func (s *placement) permittedVersion(ing *networkingv1.Ingress, home memory.Home
 	labels := s.NamespaceLabels(ing.Namespace)
 	withdrawn := class.Excludes(home.Key, ing.Namespace, labels)
 	if withdrawn == "" {
-		m, withdrawn, ok = LastAccepted(class, home.Key, ing, home.LastAccepted)
+		m, withdrawn, ok = lastAccepted(class, home.Key, ing, home.LastAccepted)
 	}
-	if ok && Denies(class, m, labels) != nil {
+	if ok && denies(class, m, labels) != nil {
 		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts",
 			class.Name, ing.Namespace)
 	}
 	if withdrawn != "" {
 		s.stopServing(home, class)
-		told = []diag.Diagnostic{TellWithdrawn(ing, home.Key, withdrawn)}
+		told = []diag.Diagnostic{tellWithdrawn(ing, home.Key, withdrawn)}
 	}
 	return m, told, ok
 }
@@ -136,11 +136,11 @@ func (s *placement) leaving(m Member, home memory.Home,
 	class *Class) (out Member, told []diag.Diagnostic, ok bool) {
 	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
 		s.stopServing(home, class)
-		d := TellWithdrawn(m.Ingress, home.Key, why)
+		d := tellWithdrawn(m.Ingress, home.Key, why)
 		d.Severity = diag.Warning
 		return Member{}, []diag.Diagnostic{d}, false
 	}
-	given, _, ok := ReadServed(class, home.Key, m.Ingress)
+	given, _, ok := readServed(class, home.Key, m.Ingress)
 	out = NewMember(m.Ingress, given)
 	if !ok && home.LastAccepted != nil {
 		out, told, ok = s.permittedVersion(m.Ingress, home, class)
@@ -156,7 +156,7 @@ func (s *placement) leaving(m Member, home memory.Home,
 // still permits its last accepted version, which is served then. Otherwise it returns nil.
 func (s *placement) permitsNoHost(m Member, class *Class,
 	t memory.Trail) []diag.Diagnostic {
-	denied := Denies(class, m, s.NamespaceLabels(m.Namespace))
+	denied := denies(class, m, s.NamespaceLabels(m.Namespace))
 	if denied == nil {
 		return nil
 	}
@@ -165,9 +165,9 @@ func (s *placement) permitsNoHost(m Member, class *Class,
 		if home.LastAccepted == nil || before == nil {
 			continue
 		}
-		last, _, ok := LastAccepted(before, home.Key, m.Ingress, home.LastAccepted)
+		last, _, ok := lastAccepted(before, home.Key, m.Ingress, home.LastAccepted)
 		if ok && before.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" &&
-			Denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
+			denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
 			return denied
 		}
 	}

@@ -31,7 +31,7 @@ func (s *placement) needsRoom(ing *networkingv1.Ingress, key routing.Key,
 		return nil
 	}
 	return []diag.Diagnostic{{Severity: diag.Error, Reason: diag.LoadBalancerQuota,
-		Source: SourceOf(ing), Message: describeBound(key, class, all)}}
+		Source: sourceOfIngress(ing), Message: describeBound(key, class, all)}}
 }
 
 // balancersOf returns the load balancers of a tenant.

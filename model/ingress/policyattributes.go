@@ -22,7 +22,7 @@ func WithMemberAttributes(
 		if row.BalancerAttribute == "" {
 			continue
 		}
-		value, by, told := LoadBalancerSetting{
+		value, by, told := loadBalancerSetting{
 			Annotation: row.Annotation,
 			Said: func(v settings.Values) string {
 				return v.BalancerAttributes[row.BalancerAttribute]
@@ -35,7 +35,7 @@ func WithMemberAttributes(
 			continue
 		}
 		if why := refuse(row.BalancerAttribute, value); why != "" {
-			found = append(found, AboutAnnotation(by.Ingress, row.Annotation, diag.Warning,
+			found = append(found, aboutAnnotation(by.Ingress, row.Annotation, diag.Warning,
 				diag.NotExpressible, fmt.Sprintf("%s; it is left out", why)))
 			continue
 		}

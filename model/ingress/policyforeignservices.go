@@ -22,14 +22,14 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	restricted, found := foreignRestrictions(s)
 	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
 	refused := slices.DeleteFunc(s.Changes(),
-		func(m Member) bool { return !restricted[NameOf(m.Ingress)] })
+		func(m Member) bool { return !restricted[nameOf(m.Ingress)] })
 	var withdrawn []Member
 	for _, m := range s.Members {
 		switch {
-		case !restricted[NameOf(m.Ingress)] || m.Leaving:
-		case ends && s.Memory.Members[NameOf(m.Ingress).String()].Served:
+		case !restricted[nameOf(m.Ingress)] || m.Leaving:
+		case ends && s.Memory.Members[nameOf(m.Ingress).String()].Served:
 			withdrawn = append(withdrawn, m)
-			found = append(found, TellWithdrawn(m.Ingress, s.Key,
+			found = append(found, tellWithdrawn(m.Ingress, s.Key,
 				"class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
 		case !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }):
 			found = append(found, diag.Diagnostic{
@@ -42,7 +42,7 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 		s.Withdrawn = true
 		s = s.Without(withdrawn)
 		refused = slices.DeleteFunc(refused,
-			func(m Member) bool { return Among(m, withdrawn) })
+			func(m Member) bool { return among(m, withdrawn) })
 	}
 	if len(refused) == 0 {
 		return s, found
@@ -53,8 +53,8 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 // foreignRestrictions returns the members with an annotation that restricts, on a Service or beside
 // Backends, with diagnostics.
 func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
-	services := ByName(s.Services)
-	backends := ByName(s.Backends)
+	services := byName(s.Services)
+	backends := byName(s.Backends)
 	var found []diag.Diagnostic
 	annotated := s.ServiceAnnotations
 	if annotated == nil {
@@ -66,7 +66,7 @@ func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
 			continue
 		}
 		more := insecure(s, m, backends)
-		restricted[NameOf(m.Ingress)] = HasError(more)
+		restricted[nameOf(m.Ingress)] = hasError(more)
 		found = append(found, more...)
 		for _, r := range servicesOf(m.Ingress, backends) {
 			service := services[r.service]
@@ -77,12 +77,12 @@ func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
 			if annotated[service] == nil {
 				annotated[service] = foreign.OfService(service.Annotations)
 			}
-			more := TellForeign(&s.Class,
-				annotated[service].Settings(ServedAs(&s.Class, m.Ingress, m.Settings)),
+			more := tellForeign(&s.Class,
+				annotated[service].Settings(servedAs(&s.Class, m.Ingress, m.Settings)),
 				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
-			more = append(more, MisplacedAnnotations(source, r.service, service.Annotations, m.Settings)...)
-			restricted[NameOf(m.Ingress)] = restricted[NameOf(m.Ingress)] ||
-				HasError(more)
+			more = append(more, misplacedAnnotations(source, r.service, service.Annotations, m.Settings)...)
+			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] ||
+				hasError(more)
 			found = append(found, more...)
 		}
 	}
@@ -94,14 +94,14 @@ func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
 // is read.
 func insecure(s Snapshot, m Member,
 	backends map[Name]*v1alpha1.Backend) []diag.Diagnostic {
-	as := ServedAs(&s.Class, m.Ingress, m.Settings)
+	as := servedAs(&s.Class, m.Ingress, m.Settings)
 	if !as.ForwardsNothing || len(servicesOf(m.Ingress, backends)) == 0 {
 		return nil
 	}
 	as.ForwardsNothing = false
 	asked := slices.DeleteFunc(foreign.OnIngress(m.Ingress.Annotations, as),
 		func(f foreign.Setting) bool { return !f.Secures || f.Effect != foreign.Restricts })
-	return TellForeign(&s.Class, asked, "",
+	return tellForeign(&s.Class, asked, "",
 		func([]foreign.Setting) diag.Source { return m.Source().At("metadata.annotations") })
 }
 
@@ -123,7 +123,7 @@ func servicesOf(ing *networkingv1.Ingress,
 			out = append(out, serviceReference{n, at})
 		}
 	}
-	for place, b := range NamedBackends(&ing.Spec) {
+	for place, b := range namedBackends(&ing.Spec) {
 		switch {
 		case b.Service != nil:
 			add(b.Service.Name, place.Field()+".service")

@@ -67,7 +67,7 @@ func nameInARN(webACL string) string {
 
 // Protect returns the web ACL and the Shield protection of the load balancer of a snapshot.
 func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
-	webACL, by, found := LoadBalancerSetting{
+	webACL, by, found := loadBalancerSetting{
 		Annotation: settings.WAFv2ACL, Said: func(v settings.Values) string { return v.WebACL },
 		Asks: settings.IsWebACL, Same: g.sameWebACL,
 	}.Decide(s.Members)
@@ -77,7 +77,7 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 			out.WebACL = routing.Unsettled
 		}
 	}
-	shield, by, told := LoadBalancerSetting{
+	shield, by, told := loadBalancerSetting{
 		Annotation: settings.ShieldAdvanced, Said: func(v settings.Values) string { return v.Shield },
 		Asks: func(v string) bool { return v == "true" },
 		Same: func(a, b string) bool { return a == b },
@@ -90,7 +90,7 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 		out.Shield = routing.ShieldOn
 	case shield == "true":
 		out.Shield = routing.Unsettled
-		found = append(found, AboutAnnotation(by.Ingress, settings.ShieldAdvanced, diag.Warning,
+		found = append(found, aboutAnnotation(by.Ingress, settings.ShieldAdvanced, diag.Warning,
 			diag.NoShield, g.NoShield))
 	}
 	return out, found

@@ -15,13 +15,13 @@ func WithoutRefusedSettings(s Snapshot, refused map[string]string) (Snapshot,
 	if !RefusesSettings(s, refused) {
 		return s, nil
 	}
-	why := refused[ProviderSettingsText(s.Class.Provider)]
+	why := refused[providerSettingsText(s.Class.Provider)]
 	changes := s.Changes()
 	found := []diag.Diagnostic{{Severity: diag.Error, Reason: diag.SettingsRefused,
 		Source: s.Class.Source().At("spec.provider"), Message: why}}
 	for _, m := range changes {
 		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused,
-			Source: SourceOf(m.Ingress),
+			Source: sourceOfIngress(m.Ingress),
 			Message: fmt.Sprintf("not served by a new load balancer, or as it was changed: the provider "+
 				"does not take spec.provider of class %s: %s", s.Class.Name, why)})
 	}
@@ -30,5 +30,5 @@ func WithoutRefusedSettings(s Snapshot, refused map[string]string) (Snapshot,
 
 // RefusesSettings reports whether the provider refuses the settings of the class.
 func RefusesSettings(s Snapshot, refused map[string]string) bool {
-	return refused[ProviderSettingsText(s.Class.Provider)] != ""
+	return refused[providerSettingsText(s.Class.Provider)] != ""
 }

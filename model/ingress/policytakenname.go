@@ -28,7 +28,7 @@ func WithoutTakenName(s Snapshot, taken string) (Snapshot, []diag.Diagnostic) {
 			severity, message = diag.Error, taken+", and the Ingress is not served by a load balancer of "+
 				"another name"
 		}
-		found = append(found, AboutAnnotation(m.Ingress, settings.LoadBalancerName, severity,
+		found = append(found, aboutAnnotation(m.Ingress, settings.LoadBalancerName, severity,
 			diag.NameTaken, message))
 	}
 	return s.Refuse(changes), found

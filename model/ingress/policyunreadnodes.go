@@ -25,11 +25,11 @@ func WithoutUnreadNodes(s Snapshot) (Snapshot, []diag.Diagnostic) {
 			continue
 		}
 		severity, outcome := diag.Warning, "the targets stay as they are"
-		if Among(m, changes) {
+		if among(m, changes) {
 			refused = append(refused, m)
 			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
 		}
-		found = append(found, AboutAnnotation(m.Ingress, settings.TargetType, severity,
+		found = append(found, aboutAnnotation(m.Ingress, settings.TargetType, severity,
 			diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
 	}
 	if len(refused) > 0 {

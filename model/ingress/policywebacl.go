@@ -23,11 +23,11 @@ func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot,
 			continue
 		}
 		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.Settings.WebACL)
-		if Among(m, refused) {
-			found = append(found, AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
+		if among(m, refused) {
+			found = append(found, aboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
 				diag.WebACLMissing, why+", and the Ingress is not served without it"))
 		} else {
-			found = append(found, AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Warning,
+			found = append(found, aboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Warning,
 				diag.WebACLMissing, why+"; what stands before the load balancer stays"))
 		}
 	}
@@ -43,13 +43,13 @@ func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot,
 			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.sameWebACL(asked, inForce) {
 				continue
 			}
-			if Among(m, changes) {
+			if among(m, changes) {
 				back = append(back, m)
 			} else {
 				out = append(out, m)
 			}
 			if !m.Leaving {
-				found = append(found, AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
+				found = append(found, aboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
 					diag.WebACLDiffers, otherWebACL(m, inForce)))
 			}
 		}
@@ -67,7 +67,7 @@ func webACLInForce(s Snapshot) string {
 	changes := s.Changes()
 	asks := func(m Member) bool { return settings.IsWebACL(m.Settings.WebACL) }
 	at := slices.IndexFunc(s.Members,
-		func(m Member) bool { return asks(m) && !Among(m, changes) })
+		func(m Member) bool { return asks(m) && !among(m, changes) })
 	if at < 0 {
 		at = slices.IndexFunc(s.Members, asks)
 	}

@@ -107,7 +107,7 @@ func (d *listener) leave(m Member) {
 // refuse adds a diagnostic that a member is not served on a port.
 func (o *MemberListeners) refuse(port int32, annotation string, reason diag.Reason,
 	message string) {
-	o.found = append(o.found, AboutAnnotation(o.Ingress, annotation, diag.Error, reason,
+	o.found = append(o.found, aboutAnnotation(o.Ingress, annotation, diag.Error, reason,
 		message).On(port))
 }
 
@@ -178,11 +178,11 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 		}
 		switch {
 		case fixed != "" && fixed != policy:
-			o.found = append(o.found, AboutAnnotation(o.Ingress, settings.TLSPolicy, diag.Warning,
+			o.found = append(o.found, aboutAnnotation(o.Ingress, settings.TLSPolicy, diag.Warning,
 				diag.AnnotationNotAllowed,
 				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)).On(port))
 		case fixed == "" && at.policy != policy:
-			o.found = append(o.found, SettingConflict(o.Member, settings.TLSPolicy,
+			o.found = append(o.found, settingConflict(o.Member, settings.TLSPolicy,
 				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy,
 					at.decided)).On(port))
 		}
@@ -208,7 +208,7 @@ func (d *listener) reportAdmitted(port int32) []diag.Diagnostic {
 		if m.Settings.Uncounted != nil && m.Settings.Uncounted.Inbound != nil {
 			reason = diag.NotGroupOwner
 		}
-		found = append(found, AboutAnnotation(m.Ingress, settings.Inbound, diag.Warning, reason,
+		found = append(found, aboutAnnotation(m.Ingress, settings.Inbound, diag.Warning, reason,
 			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port,
 				settings.DescribeInbound(d.inbound))).On(port))
 	}

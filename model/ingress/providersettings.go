@@ -20,8 +20,8 @@ const (
 	deepestSettings = 32       // objects and lists within one another
 )
 
-// ValidateProviderSettings returns the errors in spec.provider that any provider would report.
-func ValidateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
+// validateProviderSettings returns the errors in spec.provider that any provider would report.
+func validateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
 	if settings == nil {
 		return nil
 	}
@@ -34,14 +34,14 @@ func ValidateProviderSettings(settings *runtime.RawExtension, at *field.Path) fi
 	return nil
 }
 
-// ProviderSettingsText returns valid settings in canonical form; "" for none.
-func ProviderSettingsText(settings *runtime.RawExtension) string {
+// providerSettingsText returns valid settings in canonical form; "" for none.
+func providerSettingsText(settings *runtime.RawExtension) string {
 	if settings == nil {
 		return ""
 	}
 	text, err := canonicalJSON(settings.Raw)
 	if err != nil {
-		return "" // ValidateProviderSettings reports this
+		return "" // validateProviderSettings reports this
 	}
 	return text
 }

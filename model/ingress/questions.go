@@ -55,15 +55,15 @@ func CertificateHosts(s Snapshot) []string {
 	if !s.Class.DiscoversCertificates() {
 		return nil
 	}
-	x := NewIndex(Objects{Namespaces: s.Namespaces})
+	x := newIndex(Objects{Namespaces: s.Namespaces})
 	var ask []string
 	for _, m := range s.Members {
 		if len(m.Settings.Certificates) > 0 {
 			continue
 		}
-		permitted, _ := AllowanceOf(&s.Class, x.NamespaceLabels(m.Namespace)).Permitted(m,
+		permitted, _ := allowanceOf(&s.Class, x.NamespaceLabels(m.Namespace)).Permitted(m,
 			s.Class.HostMissMeaning())
-		covers := newCover(HostsOf(s.OwnedRules(m, permitted), false))
+		covers := newCover(hostsOf(s.OwnedRules(m, permitted), false))
 		for _, t := range m.Spec.TLS {
 			if t.SecretName != "" {
 				continue

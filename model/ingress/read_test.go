@@ -41,12 +41,12 @@ func TestAnnotationValues(t *testing.T) {
 	}
 	for name, c := range cases {
 		for _, value := range c.good {
-			if _, found := ReadAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class); found != nil {
+			if _, found := readAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class); found != nil {
 				t.Errorf("%s: %q is refused: %v", name, value, found)
 			}
 		}
 		for _, value := range c.bad {
-			_, found := ReadAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class)
+			_, found := readAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class)
 			compare(t, name+": "+value, told(found), []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/" + name + "]"})
 		}
 	}
@@ -91,14 +91,14 @@ func TestAnnotationPermission(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, found := ReadAnnotations(c.ing, &Class{Name: "fairlead", LoadBalancerClassSpec: c.class})
+			_, found := readAnnotations(c.ing, &Class{Name: "fairlead", LoadBalancerClassSpec: c.class})
 			compare(t, "told", told(found), c.told)
 		})
 	}
 }
 
 func TestUnknownAnnotationSuggestsWhatWasMeant(t *testing.T) {
-	_, found := ReadAnnotations(anIngress("shop/web", annotated("healthcheck_path", "/")), &Class{})
+	_, found := readAnnotations(anIngress("shop/web", annotated("healthcheck_path", "/")), &Class{})
 	if want := "no annotation has this name; did you mean fairlead.dev/health-check-path?"; found[0].Message != want {
 		t.Errorf("told %q, want %q", found[0].Message, want)
 	}
@@ -123,10 +123,10 @@ func TestWhoMayConnectIsNeverMoreThanIsAskedFor(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, found := ReadAnnotations(anIngress("shop/web", annotated("inbound", c.asked)), &Class{Name: "fairlead", LoadBalancerClassSpec: c.class})
+			got, found := readAnnotations(anIngress("shop/web", annotated("inbound", c.asked)), &Class{Name: "fairlead", LoadBalancerClassSpec: c.class})
 			compare(t, "who may connect", got.Inbound, c.want)
-			if HasError(found) != c.refused {
-				t.Errorf("refused %t, want %t: %v", HasError(found), c.refused, found)
+			if hasError(found) != c.refused {
+				t.Errorf("refused %t, want %t: %v", hasError(found), c.refused, found)
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func TestSettingsUnderAClass(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, _ := ReadAnnotations(c.ing, &Class{Name: "fairlead", LoadBalancerClassSpec: c.class})
+			got, _ := readAnnotations(c.ing, &Class{Name: "fairlead", LoadBalancerClassSpec: c.class})
 			if got.Scheme != c.want.Scheme || got.TargetType != c.want.TargetType {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
@@ -183,7 +183,7 @@ func TestARefusalQuotesAtMost100Characters(t *testing.T) {
 			continue
 		}
 		for _, value := range []string{long, "[{\"" + long + "\": 1}]", "- {" + long + ": a}", "- header: {" + long + ": [a]}", "- header: {a: [" + long + "]}", "- *" + long, "HTTP:" + long, "a=b," + long, "200," + long} {
-			_, found := ReadAnnotations(anIngress("shop/web", annotated(a.Annotation, value), ruled("a.com", prefixed("/", "web:80"))), &Class{})
+			_, found := readAnnotations(anIngress("shop/web", annotated(a.Annotation, value), ruled("a.com", prefixed("/", "web:80"))), &Class{})
 			for _, d := range found {
 				if strings.Contains(d.Message, strings.Repeat("ü", 101)) {
 					t.Errorf("%s: %.300s", a.Annotation, d.Message)

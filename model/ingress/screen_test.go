@@ -60,7 +60,7 @@ func TestTargetPortsOfAClass(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			spec := v1alpha1.LoadBalancerClassSpec{TargetPorts: c.ports}
-			if errs := ValidateSpec(&spec, field.NewPath("spec")); (len(errs) > 0) != c.invalid {
+			if errs := validateSpec(&spec, field.NewPath("spec")); (len(errs) > 0) != c.invalid {
 				t.Fatalf("errors %v, want some: %v", errs, c.invalid)
 			}
 			class := Class{LoadBalancerClassSpec: spec}
@@ -172,7 +172,7 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 // limit.
 func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "g"}}})}
-	for i := range MostTargetPorts + 1 {
+	for i := range mostTargetPorts + 1 {
 		name := fmt.Sprintf("shop/s%02d", i)
 		given = append(given, aService(name+":80"), aSlice(name, onPort(int32(8000+i)), fmt.Sprintf("10.0.0.%d", i+1)),
 			anIngress(name, annotated("group", "g"), aged(int64(100-i)), ruled(fmt.Sprintf("s%02d.test", i), prefixed("/", fmt.Sprintf("s%02d:80", i)))))
@@ -203,7 +203,7 @@ func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 func TestTargetsThatComeLaterKeepToTheLimitOfPorts(t *testing.T) {
 	target := func(port int32) routing.Target { return routing.Target{Address: "10.0.0.1", Port: port} }
 	others := map[int32]bool{}
-	for i := range int32(MostTargetPorts - 1) {
+	for i := range int32(mostTargetPorts - 1) {
 		others[8000+i] = true
 	}
 	want := []routing.Target{target(8000), target(9000), target(9001)}

@@ -12,16 +12,16 @@ import (
 const (
 	ClientIDKey     = "clientID"
 	ClientSecretKey = "clientSecret"
-	LongestClient   = 4096 // bytes of either
+	longestClient   = 4096 // bytes of either
 )
 
 // longest is the most bytes of each key that are read.
 var longest = map[string]int{
 	corev1.TLSCertKey: longestChain, corev1.TLSPrivateKeyKey: longestKey,
-	ClientIDKey: LongestClient, ClientSecretKey: LongestClient,
+	ClientIDKey: longestClient, ClientSecretKey: longestClient,
 }
 
-// Shorten returns a Secret with only the contents that are read. A value that is too long stays too
+// ShortenSecret returns a Secret with only the contents that are read. A value that is too long stays too
 // long.
 func ShortenSecret(s *corev1.Secret) *corev1.Secret {
 	short := &corev1.Secret{

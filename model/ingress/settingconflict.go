@@ -12,19 +12,19 @@ import (
 // This file decides between members with different values of one setting. Members come oldest
 // first: the first with a value decides, and the others get a diagnostic.
 
-// A Claim is a value, and the first member that has it.
-type SettingClaim struct {
+// A settingClaim is a value, and the first member that has it.
+type settingClaim struct {
 	Value string
 	Owner routing.Owner
 }
 
-// SettingConflict returns the diagnostic for a member whose setting an older one decides.
-func SettingConflict(m Member, annotation, message string) diag.Diagnostic {
-	return AboutAnnotation(m.Ingress, annotation, diag.Warning, diag.SettingConflict, message)
+// settingConflict returns the diagnostic for a member whose setting an older one decides.
+func settingConflict(m Member, annotation, message string) diag.Diagnostic {
+	return aboutAnnotation(m.Ingress, annotation, diag.Warning, diag.SettingConflict, message)
 }
 
-// A LoadBalancerSetting is a setting with one value for a whole load balancer.
-type LoadBalancerSetting struct {
+// A loadBalancerSetting is a setting with one value for a whole load balancer.
+type loadBalancerSetting struct {
 	Annotation string
 	Said       func(settings.Values) string // "" if a member has no value
 	// Asks reports whether a value enables something; such values take precedence.
@@ -35,7 +35,7 @@ type LoadBalancerSetting struct {
 // Decide returns the value in force, and the member that decides: the oldest whose value enables
 // something, else the oldest with a value. The diagnostics are for the others, and for members
 // whose setting does not count.
-func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member,
+func (f loadBalancerSetting) Decide(members []Member) (value string, by *Member,
 	found []diag.Diagnostic) {
 	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(f.Said(m.Settings)) })
 	if at < 0 {
@@ -53,10 +53,10 @@ func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member,
 		switch mine := f.Said(m.Settings); {
 		case m.Leaving:
 		case uncounted != "" && !f.Same(uncounted, value):
-			found = append(found, AboutAnnotation(m.Ingress, f.Annotation, diag.Warning,
+			found = append(found, aboutAnnotation(m.Ingress, f.Annotation, diag.Warning,
 				diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
 		case mine != "" && !f.Same(mine, value):
-			found = append(found, SettingConflict(m, f.Annotation,
+			found = append(found, settingConflict(m, f.Annotation,
 				fmt.Sprintf("%s decides: %s", by.Owner, value)))
 		}
 	}

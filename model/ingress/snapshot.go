@@ -15,7 +15,7 @@ import (
 
 // This file has the snapshot of a load balancer.
 
-// A Snapshot is everything that one load balancer depends on. Split makes them.
+// A Snapshot is everything that one load balancer depends on. Place makes them.
 type Snapshot struct {
 	Key     routing.Key
 	Class   Class
@@ -60,9 +60,9 @@ func (s *Snapshot) Add(ing *networkingv1.Ingress, m Member, found []diag.Diagnos
 	s.Diagnostics = append(s.Diagnostics, found...)
 }
 
-func TellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.Diagnostic {
+func tellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.Diagnostic {
 	return diag.Diagnostic{
-		Severity: diag.Error, Reason: diag.ConsentWithdrawn, Source: SourceOf(ing),
+		Severity: diag.Error, Reason: diag.ConsentWithdrawn, Source: sourceOfIngress(ing),
 		Message: fmt.Sprintf("%s does not serve it any more as it was last accepted: %s", key, why),
 	}
 }
@@ -77,7 +77,7 @@ func NetworkOf(s Snapshot) routing.Network {
 func (s Snapshot) Routes() int {
 	n := 0
 	for _, m := range s.Members {
-		n += RoutesOf(m.Ingress) * max(1, len(m.Settings.Ports))
+		n += routesOf(m.Ingress) * max(1, len(m.Settings.Ports))
 	}
 	return n
 }
@@ -93,19 +93,19 @@ func (s Snapshot) WithAnnotationCache() Snapshot {
 // without duplicates.
 func ProviderSettings(s Snapshot) (class string, groups []string) {
 	for _, b := range s.Backends {
-		if text := ProviderSettingsText(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
+		if text := providerSettingsText(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
 			groups = append(groups, text)
 		}
 	}
 	slices.Sort(groups)
-	return ProviderSettingsText(s.Class.Provider), slices.Compact(groups)
+	return providerSettingsText(s.Class.Provider), slices.Compact(groups)
 }
 
 // RoutesPerPort returns the number of routes of all members on one port.
 func (s Snapshot) RoutesPerPort() int {
 	n := 0
 	for _, m := range s.Members {
-		n += RoutesOf(m.Ingress)
+		n += routesOf(m.Ingress)
 	}
 	return n
 }

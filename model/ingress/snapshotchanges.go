@@ -39,21 +39,21 @@ func (s Snapshot) Changes() []Member {
 func (s Snapshot) Refuse(changes []Member) Snapshot {
 	refused := map[Name]bool{}
 	for _, m := range changes {
-		refused[NameOf(m.Ingress)] = true
+		refused[nameOf(m.Ingress)] = true
 	}
 	members := s.Members
 	s.Members, s.Diagnostics = nil, slices.Clone(s.Diagnostics)
 	for _, m := range members {
-		if !refused[NameOf(m.Ingress)] {
+		if !refused[nameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
 		} else if r := s.memoryOf(m); r.Served && r.LastAccepted != nil {
-			last, withdrawn, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted)
+			last, withdrawn, ok := lastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted)
 			switch {
 			case ok:
 				s.Members = append(s.Members, last)
 				s.TellKept(m.Ingress)
 			case withdrawn != "":
-				s.Diagnostics = append(s.Diagnostics, TellWithdrawn(m.Ingress, s.Key, withdrawn))
+				s.Diagnostics = append(s.Diagnostics, tellWithdrawn(m.Ingress, s.Key, withdrawn))
 			}
 		}
 	}
@@ -66,12 +66,12 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 func (s Snapshot) Without(members []Member) Snapshot {
 	out := map[Name]bool{}
 	for _, m := range members {
-		out[NameOf(m.Ingress)] = true
+		out[nameOf(m.Ingress)] = true
 	}
 	all := s.Members
 	s.Members = nil
 	for _, m := range all {
-		if !out[NameOf(m.Ingress)] {
+		if !out[nameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
 		} else if group := s.Key.SharedGroup(); group != "" &&
 			s.Class.CountsSettingsOf(m.Namespace, group) {
@@ -93,7 +93,7 @@ func (s Snapshot) Ends(made routing.Config) bool {
 // TellKept adds a diagnostic that the last accepted version of an Ingress is served.
 func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
-		Severity: diag.Warning, Reason: diag.LastGood, Source: SourceOf(ing),
+		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOfIngress(ing),
 		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
 	})
 }
@@ -113,7 +113,7 @@ func (s Snapshot) Versions() iter.Seq[Member] {
 			if m.Leaving || !r.HasChanged(m.Ingress) {
 				continue
 			}
-			if last, _, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted); ok && !yield(last) {
+			if last, _, ok := lastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted); ok && !yield(last) {
 				return
 			}
 		}
@@ -141,7 +141,7 @@ func (s Snapshot) departed(known map[string]*networkingv1.Ingress) (out []Member
 		if ing == nil {
 			ing = r.Ingress(name)
 		}
-		if m, _, ok := LastAccepted(&s.Class, s.Key, ing, r.LastAccepted); ok {
+		if m, _, ok := lastAccepted(&s.Class, s.Key, ing, r.LastAccepted); ok {
 			out = append(out, m)
 		}
 	}
@@ -160,5 +160,5 @@ func (s Snapshot) NeedsNodes() bool {
 
 // memoryOf returns the record of a member.
 func (s Snapshot) memoryOf(m Member) memory.Member {
-	return s.Memory.Members[NameOf(m.Ingress).String()]
+	return s.Memory.Members[nameOf(m.Ingress).String()]
 }

@@ -30,7 +30,7 @@ func (v *MemberBackends) reportCheck(port, why string) {
 	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed,
 		Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.alreadyReported(p) {
-		v.Found = append(v.Found, AboutAnnotation(v.Ingress, settings.HealthPort, p.Severity,
+		v.Found = append(v.Found, aboutAnnotation(v.Ingress, settings.HealthPort, p.Severity,
 			p.Reason, p.Text))
 	}
 }

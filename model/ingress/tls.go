@@ -20,7 +20,7 @@ import (
 // label. An entry without hosts covers all hosts of the Ingress, its rules without a host, and its
 // default backend.
 
-func NewListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
+func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
 	d := &ListenerBuilder{
 		class: &s.Class, group: s.Key.SharedGroup(),
 		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown,
@@ -116,7 +116,7 @@ func (s *ServedPorts) Needs(r HostRule, n *Neighbours) bool {
 func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
 	rules []HostRule, forAnyHost bool) *MemberListeners {
 	o := &MemberListeners{ListenerBuilder: d, Index: x, Member: m, Allowance: a,
-		covers:  newCover(HostsOf(rules, forAnyHost)),
+		covers:  newCover(hostsOf(rules, forAnyHost)),
 		refused: map[routing.CertificateID]string{}}
 	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
@@ -229,7 +229,7 @@ func (o *MemberListeners) reportSecond(host routing.Host, second, first certific
 	o.found = append(o.found, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
 		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept",
-			DescribeHost(host), first.source),
+			describeHost(host), first.source),
 	})
 }
 
@@ -251,7 +251,7 @@ func (o *MemberListeners) reportUncovered(rules []HostRule) {
 		if !covered[r.Host] {
 			o.reportSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
 				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS",
-					DescribeHost(r.Host)))
+					describeHost(r.Host)))
 		}
 	}
 }

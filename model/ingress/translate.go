@@ -15,11 +15,11 @@ import (
 func Translate(s Snapshot, certificates Certificates) (routing.Config,
 	[]diag.Diagnostic) {
 	t := &translation{
-		Index:     NewIndex(s.Objects),
+		Index:     newIndex(s.Objects),
 		snapshot:  &s,
 		class:     &s.Class,
-		listeners: NewListenerBuilder(&s, certificates),
-		pool:      NewBackendPool(&s.Class, s.Memory.Clients),
+		listeners: newListenerBuilder(&s, certificates),
+		pool:      newBackendPool(&s.Class, s.Memory.Clients),
 		found:     slices.Clone(s.Diagnostics),
 		neighbours: &Neighbours{Named: s.NamedHosts(),
 			Answering: map[routing.Host]int{}},
@@ -72,7 +72,7 @@ func (t *translation) nameListed(translations []*memberTranslation) {
 // oldest decides. An Ingress of which the class permits no rule adds none, and needs no load
 // balancer.
 func (t *translation) addMember(m Member) *memberTranslation {
-	allowance := AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
+	allowance := allowanceOf(t.class, t.NamespaceLabels(m.Namespace))
 	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
 	if allowance.Leaves(m, permitted) {
 		t.config.Members = append(t.config.Members, m.Owner)
@@ -80,7 +80,7 @@ func (t *translation) addMember(m Member) *memberTranslation {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.OwnedRules(m, permitted)
 
-	v := &memberTranslation{MemberBackends: NewMemberBackends(t.Index, t.pool, m), translation: t,
+	v := &memberTranslation{MemberBackends: newMemberBackends(t.Index, t.pool, m), translation: t,
 		rules: rules}
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) &&
 		t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
@@ -100,11 +100,11 @@ func (v *memberTranslation) serve() {
 		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.Tell(diag.Error, diag.HostNotAllowed, DefaultBackendField,
-				NotForAnyHost(v.Member))
+			v.Tell(diag.Error, diag.HostNotAllowed, defaultBackendField,
+				notForAnyHost(v.Member))
 		case !allowed:
-			v.Tell(diag.Warning, diag.HostNotAllowed, DefaultBackendField,
-				NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
+			v.Tell(diag.Warning, diag.HostNotAllowed, defaultBackendField,
+				notForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.addDefaultBackend(v.forAnyHost)
 	}
@@ -130,7 +130,7 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 		at[d.Source] = true
 	}
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(TLSField)])
+		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(tlsField)])
 	})
 }
 
@@ -188,7 +188,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 // addDefaultBackend adds the default backend. It answers requests for the Ingress's hosts that
 // match no path. For hosts that no rule names, it needs the permission of the class.
 func (v *memberTranslation) addDefaultBackend(forAnyHost bool) {
-	const field = DefaultBackendField
+	const field = defaultBackendField
 	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any,
 		v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {

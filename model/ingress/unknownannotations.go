@@ -20,15 +20,15 @@ import (
 // annotations, those without their prefix, those on a Service, and names of fields instead of
 // annotations.
 
-// MostUnknown is the most unknown annotations of an Ingress that have a diagnostic each.
-const MostUnknown = 10
+// mostUnknown is the most unknown annotations of an Ingress that have a diagnostic each.
+const mostUnknown = 10
 
-// Unknown returns diagnostics about annotations that seem to be meant for Fairlead, and that
+// unknownAnnotations returns diagnostics about annotations that seem to be meant for Fairlead, and that
 // Fairlead does not have.
-func UnknownAnnotations(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+func unknownAnnotations(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown,
-		Source: SourceOf(ing).At("metadata.annotations")}
+		Source: sourceOfIngress(ing).At("metadata.annotations")}
 	more := 0
 	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
 		if settings.Of(key) != nil || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
@@ -37,8 +37,8 @@ func UnknownAnnotations(ing *networkingv1.Ingress, given settings.Values) []diag
 		hint, severity, said := unknown(key, ing.Annotations[key], given)
 		switch {
 		case !said:
-		case len(out) < MostUnknown:
-			out = append(out, AboutAnnotation(ing, key, severity, diag.AnnotationUnknown, hint))
+		case len(out) < mostUnknown:
+			out = append(out, aboutAnnotation(ing, key, severity, diag.AnnotationUnknown, hint))
 		default:
 			more++
 			if severity == diag.Error {

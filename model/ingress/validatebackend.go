@@ -54,7 +54,7 @@ func validateBackend(spec *v1alpha1.BackendSpec, at *field.Path) field.ErrorList
 	if len(spec.Services) == 0 && spec.Provider != nil {
 		errs = append(errs, field.Invalid(at, "", "`provider` needs `services`"))
 	}
-	errs = append(errs, ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
+	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
 	if spec.Authenticate != nil {
 		errs = append(errs, validateAuthenticate(spec.Authenticate, at.Child("authenticate"))...)
 	}

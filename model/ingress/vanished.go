@@ -19,7 +19,7 @@ import (
 func (s *placement) placeVanished(there []*networkingv1.Ingress) {
 	present := map[string]bool{}
 	for _, ing := range there {
-		present[NameOf(ing).String()] = true
+		present[nameOf(ing).String()] = true
 	}
 	for _, ing := range slices.Sorted(maps.Keys(s.trails)) {
 		if home := s.trails[ing].Home(); home.Vanished != nil && !present[ing] {
@@ -57,7 +57,7 @@ func (s *placement) acceptedVersion(ing *networkingv1.Ingress, home memory.Home,
 	if s.Namespaces[Name{Name: ing.Namespace}] != nil {
 		return s.permittedVersion(ing, home, class)
 	}
-	m, _, ok = LastAccepted(class, home.Key, ing, home.LastAccepted)
+	m, _, ok = lastAccepted(class, home.Key, ing, home.LastAccepted)
 	return m, nil, ok
 }
 
@@ -68,7 +68,7 @@ func reportVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic
 			"namespaces have lost Ingresses"
 	}
 	return diag.Diagnostic{
-		Severity: diag.Warning, Reason: diag.Vanished, Source: SourceOf(ing),
+		Severity: diag.Warning, Reason: diag.Vanished, Source: sourceOfIngress(ing),
 		Message: fmt.Sprintf("it is gone, and was not released: %s serves it as it was last accepted "+
 			"until it is back or %s", home.Key, until),
 	}

@@ -28,7 +28,7 @@ type group struct {
 	others  []lb.TargetHealth // with requests left in the process that serves; likewise
 }
 
-// New returns a target group without members.
+// newGroup returns a target group without members.
 func newGroup(g lb.TargetGroup, o GroupOptions) *group {
 	scheme := strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP)))
 	p := &group{checker: checker{Scheme: scheme, version: g.Version, GroupOptions: o}}

@@ -18,7 +18,7 @@ import (
 
 // This file checks the health of targets.
 
-// Options configure the checks of a group and the departure of its members.
+// GroupOptions configure the checks of a group and the departure of its members.
 type GroupOptions struct {
 	Every   time.Duration // between health checks; zero stands for the interval in the settings
 	WarmUp  time.Duration // before a new member is checked, or receives requests

@@ -14,7 +14,7 @@ import (
 // is raised before any other write: a process that knows another version has old data. Each file is
 // replaced as a whole, so that a killed process leaves the old one or the new one.
 
-// A Store has the files of one cloud, and the version that this process has read. Callers do not
+// A stateFile has the files of one cloud, and the version that this process has read. Callers do not
 // call its methods at the same time.
 type stateFile struct {
 	Path string   // of the state file; if it is empty, nothing is stored

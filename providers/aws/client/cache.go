@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// A Value holds the value that was read last. Simultaneous readers share one call.
+// A Cached holds the value that was read last. Simultaneous readers share one call.
 type Cached[T any] struct {
 	calls singleflight.Group
 

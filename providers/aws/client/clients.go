@@ -23,7 +23,7 @@ type Clients struct {
 	Region, VPC string
 }
 
-// New returns clients whose calls go through the middleware, in this order.
+// NewClients returns clients whose calls go through the middleware, in this order.
 func NewClients(config aws.Config, installation, vpc string,
 	through ...func(*middleware.Stack) error) Clients {
 	config.APIOptions = append(slices.Clip(config.APIOptions), through...)

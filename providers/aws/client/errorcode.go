@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Read returns AWS's code of an error, without the suffix that some services add. It returns "" if
+// ErrorCode returns AWS's code of an error, without the suffix that some services add. It returns "" if
 // AWS did not answer.
 func ErrorCode(err error) string {
 	var refused smithy.APIError
@@ -18,7 +18,7 @@ func ErrorCode(err error) string {
 	return strings.TrimSuffix(refused.ErrorCode(), "Exception")
 }
 
-// Throttled reports whether a code says that there are too many calls.
+// isThrottle reports whether a code says that there are too many calls.
 func isThrottle(code string) bool {
 	return strings.HasPrefix(code, "Throttl") ||
 		// The SDK's own retries count these as throttling (DefaultThrottleErrorCodes of aws/retry).

@@ -55,7 +55,7 @@ func Describe(err error) string {
 	return text
 }
 
-// Is reports whether an error has one of some codes. An error that markTooSoon has marked has none
+// HasCode reports whether an error has one of some codes. An error that markTooSoon has marked has none
 // of them.
 func HasCode(err error, codes ...string) bool {
 	return err != nil && slices.Contains(codes, ErrorCode(err)) && !isTooSoon(err)

@@ -37,7 +37,7 @@ func (o Owner) TargetGroupName(key lb.Key, id lb.GroupID) string {
 	return ResourceName(string(id), o.Installation, string(key), string(id))
 }
 
-// Name returns a readable name with a hash of its parts, which makes it unique.
+// ResourceName returns a readable name with a hash of its parts, which makes it unique.
 func ResourceName(text string, of ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:12]

@@ -26,7 +26,7 @@ import (
 // ParallelReads is the number of reads of one observation that are under way at the same time.
 const ParallelReads = 8
 
-// Published returns the rates of classes of calls. AWS publishes those of Elastic Load Balancing
+// PublishedRates returns the rates of classes of calls. AWS publishes those of Elastic Load Balancing
 // for reads, changes and targets, and those of WAF for web ACLs of load balancers. For Certificate
 // Manager each is the lowest rate of the operations in a class
 // (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), which documents no bursts.

@@ -50,7 +50,7 @@ const (
 	tooSoonWaitMax = 15 * time.Second
 )
 
-// Resources holds the resources that this process created a moment ago, by ARN or ID.
+// Recent holds the resources that this process created a moment ago, by ARN or ID.
 type Recent struct {
 	// forgetMissing forgets IDs that AWS does not find, and reports whether one was known. The next
 	// try does not use it.
@@ -74,7 +74,7 @@ type unseen struct {
 	next time.Duration
 }
 
-// New returns Resources without state. A lag of zero is DefaultLag.
+// NewRecent returns Resources without state. A lag of zero is DefaultLag.
 func NewRecent(lag time.Duration, forgetMissing func(ids []string) bool) *Recent {
 	return &Recent{Lag: cmp.Or(lag, DefaultLag), forgetMissing: forgetMissing}
 }

@@ -118,7 +118,7 @@ func SurplusTags(before, after map[string]string) []string {
 	return out
 }
 
-// Quote encodes a word with characters that the value of a tag can have, without spaces. Other
+// QuoteTag encodes a word with characters that the value of a tag can have, without spaces. Other
 // characters become numbers.
 func QuoteTag(word string) string {
 	var out strings.Builder
@@ -134,10 +134,10 @@ func QuoteTag(word string) string {
 	return out.String()
 }
 
-// quotedCharacter matches a character that Quote has encoded.
+// quotedCharacter matches a character that QuoteTag has encoded.
 var quotedCharacter = regexp.MustCompile(`=[0-9A-F]{2}`)
 
-// Unquote decodes a word that Quote has encoded.
+// UnquoteTag decodes a word that QuoteTag has encoded.
 func UnquoteTag(word string) string {
 	return quotedCharacter.ReplaceAllStringFunc(word, func(number string) string {
 		c, err := strconv.ParseUint(number[1:], 16, 8)

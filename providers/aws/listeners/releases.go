@@ -36,7 +36,7 @@ type Releases struct {
 	rerouted client.Backoff
 }
 
-// New returns Releases without state.
+// NewReleases returns Releases without state.
 func NewReleases(settle time.Duration) *Releases { return &Releases{settle: settle} }
 
 // ReleaseUnused starts the wait for the target groups, certificates and security groups that a

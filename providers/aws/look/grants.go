@@ -17,7 +17,7 @@ type Grant struct {
 	Source string // a range of addresses, a prefix list or a security group
 }
 
-// Make returns grants to a port for the clients of a listener.
+// MakeGrants returns grants to a port for the clients of a listener.
 func MakeGrants(port int32, inbound []string) []Grant {
 	if len(inbound) == 0 {
 		inbound = Everywhere
@@ -47,7 +47,7 @@ func (g Grant) Permission() ec2types.IpPermission {
 	return p
 }
 
-// Read returns the grants of a security group: those of its rules that are for one TCP port, as
+// ReadGrants returns the grants of a security group: those of its rules that are for one TCP port, as
 // ours are.
 func ReadGrants(g ec2types.SecurityGroup) []Grant {
 	var out []Grant
@@ -74,7 +74,7 @@ func ReadGrants(g ec2types.SecurityGroup) []Grant {
 	return out
 }
 
-// Place distributes grants over security groups with room for rules, the heaviest first, each to
+// PlaceGrants distributes grants over security groups with room for rules, the heaviest first, each to
 // the first group that it fits into. fits is false if one fits into none.
 func PlaceGrants(
 	room []int, list []Grant, weigh func(source string) int,

@@ -17,7 +17,7 @@ import (
 
 // This file reads the attributes of a load balancer back.
 
-// Read reads the attributes that this operator wrote, on a deep read, in parallel.
+// ReadAttributes reads the attributes that this operator wrote, on a deep read, in parallel.
 func ReadAttributes(ctx context.Context, api *elbapi.Client, l *Look) error {
 	if !l.Deep {
 		return nil
