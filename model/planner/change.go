@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -62,13 +60,13 @@ func (ch *change) movedRules(p *overlapCache) *index {
 type move struct {
 	entry     // the task and its rule, which matches all requests for a default or a listener
 	line  int // in the merged list, or absent
-	fate  rulelist.Change
+	fate  Change
 }
 
 // verification returns the place that a listener takes if it begins to verify client certificates,
 // or frees if it stops.
-func (ch *change) verification() schedule.Places {
-	return schedule.Places{schedule.Verifying: countIf(ch.want.Verifies) - countIf(ch.seen.Verifies)}
+func (ch *change) verification() Places {
+	return Places{Verifying: countIf(ch.want.Verifies) - countIf(ch.seen.Verifies)}
 }
 
 // countIf returns 1 for true, and 0 for false.
@@ -83,7 +81,7 @@ func countIf(so bool) int {
 // certificates.
 func (ch *change) beginsToVerify() bool {
 	return ch.staysHTTPS() && ch.want.Verifies && !ch.seen.Verifies &&
-		slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool { return l.Change != rulelist.Kept })
+		slices.ContainsFunc(ch.lines, func(l Line) bool { return l.Change != Kept })
 }
 
 // verified returns the task after which a listener verifies clients, if it begins to before its

@@ -5,7 +5,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -18,8 +17,8 @@ type comparison struct {
 	want *lb.Listener         // nil for a port that closes
 
 	old   []lb.ObservedRule // of seen, without parking rules
-	lines []rulelist.Line
-	rulelist.Numbering
+	lines []Line
+	Numbering
 	fits bool // whether the priorities suffice for the old and the new rules together
 }
 
@@ -89,8 +88,8 @@ func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilitie
 	for _, r := range co.old {
 		old, numbers = append(old, r.Rule), append(numbers, r.Priority)
 	}
-	co.lines = rulelist.Merge(old, want.Rules, c.Dialect)
-	co.Numbering, co.fits = rulelist.Number(co.lines, numbers, c)
+	co.lines = Merge(old, want.Rules, c.Dialect)
+	co.Numbering, co.fits = Number(co.lines, numbers, c)
 	return co
 }
 

@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // Diff returns the plan from an existing load balancer to the wanted one. If seen is nil, it does
@@ -53,7 +52,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 		if !found {
 			return appendSteps(p, planBeyondLimits(now, want, c, known))
 		}
-		p = appendSteps(p, schedule.Sequence{Steps: []plan.Planned{{Step: v.step,
+		p = appendSteps(p, Sequence{Steps: []plan.Planned{{Step: v.step,
 			Early: v.diagnostic.Reason}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
 	}
@@ -62,15 +61,15 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 // planWithinLimits plans as many steps as the limits permit. It does not park target groups if
 // parking rules would exceed a limit.
 func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
-	known *overlapCache) schedule.Sequence {
+	known *overlapCache) Sequence {
 	seen, renewed := replaceCertificates(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
-		return schedule.Sequence{}
+		return Sequence{}
 	}
-	with := func(l parkingMode) (*difference, schedule.Sequence) {
+	with := func(l parkingMode) (*difference, Sequence) {
 		d := differences(seen, want, c, compared, known, renewed, l)
-		return d, schedule.Order(d.tasks, schedule.InUse(seen), schedule.Limits(c))
+		return d, Order(d.tasks, InUse(seen), Limits(c))
 	}
 	d, next := with(parkingMode{allowed: true})
 	if lapsed := d.uncheckedMeanwhile(next); len(lapsed) > 0 {
@@ -92,18 +91,18 @@ func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 // will refuse a step, and its error is reported for the routes. It returns no steps if there are
 // more rules than priorities.
 func planBeyondLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
-	known *overlapCache) schedule.Sequence {
+	known *overlapCache) Sequence {
 	seen, renewed := replaceCertificates(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
-		return schedule.Sequence{}
+		return Sequence{}
 	}
-	return schedule.Order(differences(seen, want, c, compared, known, renewed, parkingMode{}).tasks,
-		schedule.Places{}, schedule.Places{})
+	return Order(differences(seen, want, c, compared, known, renewed, parkingMode{}).tasks,
+		Places{}, Places{})
 }
 
 // appendSteps returns the plan followed by steps that wait for all of it.
-func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
+func appendSteps(p plan.Plan, next Sequence) plan.Plan {
 	for _, s := range next.EarlySteps {
 		p.Diagnostics = append(p.Diagnostics, stepComesEarly(p.Key, s))
 	}
@@ -191,12 +190,12 @@ func (d *difference) deleteAll() {
 	if !d.seen.Exists {
 		return
 	}
-	taken := schedule.InUse(d.seen)
+	taken := InUse(d.seen)
 	t := d.add(plan.DeleteLoadBalancer{Key: d.seen.Key},
-		schedule.Places{schedule.Rules: -taken[schedule.Rules],
-			schedule.Certificates: -taken[schedule.Certificates],
-			schedule.Listeners:    -taken[schedule.Listeners],
-			schedule.Verifying:    -taken[schedule.Verifying]})
+		Places{Rules: -taken[Rules],
+			Certificates: -taken[Certificates],
+			Listeners:    -taken[Listeners],
+			Verifying:    -taken[Verifying]})
 	d.firewallUnused = t
 	for _, g := range d.seen.TargetGroups {
 		d.stopNaming[g.ID] = []int{t}
@@ -220,10 +219,10 @@ func (d *difference) changeTargetGroups() {
 		at := absent
 		switch {
 		case seen == nil:
-			at = d.add(plan.CreateTargetGroup{Group: g}, schedule.Places{schedule.Groups: 1})
+			at = d.add(plan.CreateTargetGroup{Group: g}, Places{Groups: 1})
 			d.tasks[at].Origin = d.origins[g.ID]
 		case digestsDiffer(seen.Digest, g.Digest):
-			t := d.add(plan.ModifyTargetGroup{Group: g}, schedule.Places{})
+			t := d.add(plan.ModifyTargetGroup{Group: g}, Places{})
 			d.tasks[t].Origin = d.origins[g.ID]
 			if d.caps.Sticks(g) {
 				d.sticky[g.ID] = t
@@ -234,7 +233,7 @@ func (d *difference) changeTargetGroups() {
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
 			first := d.caps.ChooseTargets(g.Targets, nil, taken)
 			taken += len(first)
-			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, schedule.Places{}, at)
+			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, Places{}, at)
 			d.tasks[at].Origin = d.origins[g.ID]
 		}
 		d.registered[g.ID] = at
@@ -246,25 +245,25 @@ func (d *difference) changeTargetGroups() {
 func (d *difference) changeLoadBalancer() {
 	switch {
 	case !d.seen.Exists:
-		first := slices.IndexFunc(d.tasks, func(t schedule.Task) bool {
+		first := slices.IndexFunc(d.tasks, func(t Task) bool {
 			_, creates := t.Step.(plan.CreateTargetGroup)
 			return creates
 		})
 		now, late := d.withoutLate()
-		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: now}, schedule.Places{}, first)
+		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: now}, Places{}, first)
 		if late {
-			d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{}, d.loadBalancerReady)
+			d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, Places{}, d.loadBalancerReady)
 		}
 	case digestsDiffer(d.seen.Digest, d.want.Digest):
 		now, late := d.withoutLate()
 		if d.seen.Digest != "" || !late {
 			now = d.want
 		}
-		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: now}, schedule.Places{})
+		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: now}, Places{})
 		if d.seen.Digest == "" { // it was never finished
 			d.loadBalancerReady = d.firewallUnused
 			if late {
-				d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{}, d.firewallUnused)
+				d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, Places{}, d.firewallUnused)
 			}
 		}
 	}
@@ -285,7 +284,7 @@ func (d *difference) withoutLate() (now lb.LoadBalancer, late bool) {
 // each.
 func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
-		d.add(plan.DeleteFirewall{Key: d.seen.Key}, schedule.Places{}, d.firewallUnused)
+		d.add(plan.DeleteFirewall{Key: d.seen.Key}, Places{}, d.firewallUnused)
 	}
 	wanted := map[lb.GroupID]bool{}
 	for _, g := range want.TargetGroups {
@@ -293,13 +292,13 @@ func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	}
 	for _, g := range d.seen.TargetGroups {
 		if !wanted[g.ID] {
-			d.add(plan.DeleteTargetGroup{Group: g.ID}, schedule.Places{schedule.Groups: -1},
+			d.add(plan.DeleteTargetGroup{Group: g.ID}, Places{Groups: -1},
 				d.stopNaming[g.ID]...)
 		}
 	}
 	for _, c := range d.seen.Certificates {
 		if !slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID }) {
-			d.add(plan.DeleteCertificate{Certificate: c.ID}, schedule.Places{}, d.detached[c.ID]...)
+			d.add(plan.DeleteCertificate{Certificate: c.ID}, Places{}, d.detached[c.ID]...)
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // This file collects the steps between two load balancers. The table has which step waits for
@@ -71,11 +69,11 @@ import (
 // At a limit, steps that take a place also wait for steps that free one (package schedule).
 
 // absent is the index of a missing task or rule.
-const absent = rulelist.Absent
+const absent = Absent
 
 // add adds a task that waits for others, except absent ones, and returns its index.
-func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
-	t := schedule.Task{Step: s, Places: u}
+func (d *difference) add(s plan.Step, u Places, after ...int) int {
+	t := Task{Step: s, Places: u}
 	for _, a := range after {
 		if a != absent {
 			t.After = append(t.After, a)
@@ -91,7 +89,7 @@ type difference struct {
 	want     lb.LoadBalancer
 	caps     lb.Capabilities
 	overlaps *overlapCache
-	tasks    []schedule.Task
+	tasks    []Task
 
 	// the task that creates or completes the load balancer; or absent
 	loadBalancerReady int

@@ -7,8 +7,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -22,19 +20,19 @@ type earlyDeletion struct {
 
 // chooseEarlyDeletion chooses a rule to delete first, by the limit that is reached.
 func chooseEarlyDeletion(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
-	lacking [schedule.Kinds]bool) (earlyDeletion, bool) {
+	lacking [Kinds]bool) (earlyDeletion, bool) {
 	all := compare(seen, want, c)
 	if crowded := slices.DeleteFunc(slices.Clone(all), func(co comparison) bool {
 		return co.fits
 	}); len(crowded) > 0 {
 		return earlyRule(crowded, want.Key, c)
 	}
-	if lacking[schedule.Rules] {
+	if lacking[Rules] {
 		if v, ok := earlyRule(all, want.Key, c); ok {
 			return v, true
 		}
 	}
-	if lacking[schedule.Groups] {
+	if lacking[Groups] {
 		return earlyRuleOfGroup(all, seen, want, c)
 	}
 	return earlyDeletion{}, false
@@ -48,7 +46,7 @@ func earlyRule(all []comparison, key lb.Key, c lb.Capabilities) (earlyDeletion, 
 	ok := false
 	for _, co := range all {
 		for _, l := range slices.Backward(co.lines) {
-			if l.Change != rulelist.Removed {
+			if l.Change != Removed {
 				continue
 			}
 			harmless := !coversAnother(co.old[l.Old:], c.Dialect)

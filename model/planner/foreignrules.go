@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // This file finds foreign rules: rules in listeners of the operator that are neither wanted nor
@@ -96,7 +95,7 @@ func mergeForeignRules(want []lb.Rule, there []lb.ObservedRule,
 	for i, r := range there {
 		old[i] = r.Rule
 	}
-	stay := rulelist.Anchors(old, want, lb.Rule.Key)
+	stay := Anchors(old, want, lb.Rule.Key)
 	var out []lb.Rule
 	done := 0 // number of wanted rules that were added
 	for i, r := range there {

@@ -6,8 +6,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // This file makes sure that a rule names each healthy target group at all times. A cloud checks the
@@ -48,7 +46,7 @@ type handover struct {
 }
 
 // handovers returns the handovers of groups that no rule names at all times.
-func (d *difference) handovers(by schedule.Sequence) (out []handover) {
+func (d *difference) handovers(by Sequence) (out []handover) {
 	if d.caps.HealthWithoutRule {
 		return nil
 	}
@@ -82,7 +80,7 @@ func (h handover) leavesGap() bool { return h.first == absent || h.first >= h.la
 
 // uncheckedMeanwhile returns the healthy groups that for some time no rule names, because limits or
 // the other steps permit no better order, and that take over requests which targets answer now.
-func (d *difference) uncheckedMeanwhile(by schedule.Sequence) (out []lb.GroupID) {
+func (d *difference) uncheckedMeanwhile(by Sequence) (out []lb.GroupID) {
 	for _, h := range d.handovers(by) {
 		if h.leavesGap() && d.takesOver(h.group) {
 			out = append(out, h.group)
@@ -94,7 +92,7 @@ func (d *difference) uncheckedMeanwhile(by schedule.Sequence) (out []lb.GroupID)
 // keepNamed makes the last step that stops naming a healthy group wait for the first one that
 // begins to name it, if they are in this order but independent. Otherwise they could run in
 // parallel.
-func (d *difference) keepNamed(by schedule.Sequence) {
+func (d *difference) keepNamed(by Sequence) {
 	for _, h := range d.handovers(by) {
 		if after := by.Steps[h.last].After; !h.leavesGap() && !slices.Contains(after, h.first) {
 			by.Steps[h.last].After = append(slices.Clip(after), h.first)
@@ -123,8 +121,8 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 			return true
 		}
 		for i, l := range ch.lines {
-			if (l.Change == rulelist.Added || l.Change == rulelist.Widened ||
-				l.Change == rulelist.Switched) && slices.Contains(ch.want.Rules[l.New].Action.Groups(), g) &&
+			if (l.Change == Added || l.Change == Widened ||
+				l.Change == Switched) && slices.Contains(ch.want.Rules[l.New].Action.Groups(), g) &&
 				d.takesServedRequests(ch, i) {
 				return true
 			}

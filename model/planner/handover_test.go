@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
@@ -136,7 +135,7 @@ func TestGaps(t *testing.T) {
 func TestPredecessors(t *testing.T) {
 	d := &difference{}
 	for _, after := range [][]int{nil, {0}, {1}, nil} {
-		d.add(plan.DeleteListener{}, schedule.Places{}, after...)
+		d.add(plan.DeleteListener{}, Places{}, after...)
 	}
 	before := d.predecessors(2)
 	if !before(2) || !before(1) || !before(0) || before(3) {
@@ -160,7 +159,7 @@ func TestRulesThatUnpark(t *testing.T) {
 		{"another step", plan.CreateRule{Port: 80, Priority: 50000, Rule: parking}, false},
 	} {
 		d := &difference{seen: seen}
-		if got := d.deletesNewParkingRule(d.add(tt.step, schedule.Places{})); got != tt.want {
+		if got := d.deletesNewParkingRule(d.add(tt.step, Places{})); got != tt.want {
 			t.Errorf("%s: %t", tt.why, got)
 		}
 	}
@@ -220,7 +219,7 @@ func TestStepsThatStopNamingAGroupWait(t *testing.T) {
 		d := &difference{seen: seen, want: b, parkedHealthy: tt.parked,
 			stopNaming: map[lb.GroupID][]int{"G": {0, 1}}, startNaming: map[lb.GroupID][]int{"G": tt.take}}
 		for _, after := range [][]int{nil, nil, nil, nil, {1}, nil} {
-			d.add(plan.DeleteListener{}, schedule.Places{}, after...)
+			d.add(plan.DeleteListener{}, Places{}, after...)
 		}
 		d.handOver()
 		if got := [][]int{d.tasks[0].Optional, d.tasks[1].Optional}; !cmp.Equal(got, tt.want) {
@@ -245,9 +244,9 @@ func TestTheOrderOfAHandoverIsKept(t *testing.T) {
 		{"the group is named by none for a while", 2, 3, []int{1}, []int{1}},
 	} {
 		d := &difference{seen: seen, want: b, stopNaming: map[lb.GroupID][]int{"G": {0}}, startNaming: map[lb.GroupID][]int{"G": {1}}}
-		d.add(plan.DeleteListener{}, schedule.Places{})
-		d.add(plan.CreateListener{}, schedule.Places{})
-		by := schedule.Sequence{Index: []int{tt.leave, tt.take}, Steps: make([]plan.Planned, 4)}
+		d.add(plan.DeleteListener{}, Places{})
+		d.add(plan.CreateListener{}, Places{})
+		by := Sequence{Index: []int{tt.leave, tt.take}, Steps: make([]plan.Planned, 4)}
 		by.Steps[tt.leave].After = tt.after
 		d.keepNamed(by)
 		if got := by.Steps[tt.leave].After; !slices.Equal(got, tt.want) {
@@ -271,9 +270,9 @@ func TestHandoversOfAPartOfAPlan(t *testing.T) {
 		{"it is named yet", []int{absent, 0}, nil},
 	} {
 		d := &difference{seen: seen, want: b, stopNaming: map[lb.GroupID][]int{"G": {0}}, startNaming: map[lb.GroupID][]int{"G": {1}}}
-		d.add(plan.DeleteListener{}, schedule.Places{})
-		d.add(plan.CreateListener{}, schedule.Places{})
-		if got := d.handovers(schedule.Sequence{Index: tt.index}); !slices.Equal(got, tt.want) {
+		d.add(plan.DeleteListener{}, Places{})
+		d.add(plan.CreateListener{}, Places{})
+		if got := d.handovers(Sequence{Index: tt.index}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.why, got, tt.want)
 		}
 	}

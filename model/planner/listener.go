@@ -4,8 +4,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -19,11 +17,11 @@ func (d *difference) openPort(ch *change) {
 	after := append([]int{d.loadBalancerReady, d.webACLReady}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(plan.CreateListener{Listener: *ch.want},
-		schedule.Places{schedule.Listeners: 1, schedule.Certificates: countFurther(ch.want.Certificates),
-			schedule.Verifying: countIf(ch.want.Verifies)}, after...)
+		Places{Listeners: 1, Certificates: countFurther(ch.want.Certificates),
+			Verifying: countIf(ch.want.Verifies)}, after...)
 	d.tasks[ch.ready].Origin = originsOf(*ch.want)
 	d.addNaming(ch.ready, ch.want.Default)
-	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, rulelist.Added})
+	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, Added})
 }
 
 // changeListener plans all other changes of a port.
@@ -33,7 +31,7 @@ func (d *difference) changeListener(ch *change) {
 		d.closePort(ch)
 		return
 	case len(ch.Moves) > 0:
-		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, schedule.Places{}, ch.ready)
+		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, Places{}, ch.ready)
 	}
 	if ch.staysHTTPS() {
 		d.addCertificates(ch)
@@ -51,7 +49,7 @@ func (d *difference) changeListener(ch *change) {
 func (d *difference) addGrowingRules(ch *change, order *ruleOrder) map[int]entry {
 	switched := map[int]entry{}
 	for i, l := range ch.lines {
-		if l.Change != rulelist.Added && l.Change != rulelist.Widened && l.Change != rulelist.Switched {
+		if l.Change != Added && l.Change != Widened && l.Change != Switched {
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.New]}
@@ -59,18 +57,18 @@ func (d *difference) addGrowingRules(ch *change, order *ruleOrder) map[int]entry
 			d.waitsForHealth(e.rule.Action) &&
 				d.takesServedRequests(ch, i)), d.certificatesFor(ch, e.rule)...)
 		after = append(after, d.webACLReady, ch.verified())
-		if l.Change == rulelist.Switched {
+		if l.Change == Switched {
 			switched[i] = e
 			after = append(after, order.predecessors(e.rule)...)
 		} else {
 			after = append(after, order.place(e)...)
 		}
-		if l.Change == rulelist.Added {
+		if l.Change == Added {
 			d.addRuleStep(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
-				schedule.Places{schedule.Rules: 1}, after)
+				Places{Rules: 1}, after)
 		} else {
 			d.addRuleStep(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
-				schedule.Places{}, after)
+				Places{}, after)
 		}
 	}
 	return switched
@@ -80,27 +78,27 @@ func (d *difference) addGrowingRules(ch *change, order *ruleOrder) map[int]entry
 func (d *difference) addShrinkingRules(ch *change, order *ruleOrder, switched map[int]entry) {
 	for i := len(ch.lines) - 1; i >= 0; i-- {
 		l := ch.lines[i]
-		if l.Change == rulelist.Switched {
+		if l.Change == Switched {
 			order.add(switched[i])
 		}
-		if l.Change != rulelist.Removed && l.Change != rulelist.Narrowed {
+		if l.Change != Removed && l.Change != Narrowed {
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
 		after := append(order.place(e), d.webACLReady, ch.verified())
 		after = append(after, d.healthOfExposed(ch, i)...)
-		if l.Change == rulelist.Removed {
+		if l.Change == Removed {
 			d.addRuleStep(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
-				schedule.Places{schedule.Rules: -1}, after)
+				Places{Rules: -1}, after)
 		} else {
 			d.addRuleStep(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i],
-				Rule: ch.want.Rules[l.New]}, schedule.Places{}, after)
+				Rule: ch.want.Rules[l.New]}, Places{}, after)
 		}
 	}
 }
 
 // addRuleStep adds the step of one line.
-func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u schedule.Places,
+func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u Places,
 	after []int) {
 	l := ch.lines[i]
 	d.add(s, u, append(after, ch.ready)...)
@@ -117,9 +115,9 @@ func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u sche
 // closePort deletes the listener with its rules.
 func (d *difference) closePort(ch *change) {
 	t := d.add(plan.DeleteListener{Port: ch.port},
-		schedule.Places{schedule.Rules: -len(ch.seen.Rules), schedule.Listeners: -1,
-			schedule.Certificates: -countFurther(ch.seen.Certificates),
-			schedule.Verifying:    -countIf(ch.seen.Verifies)})
+		Places{Rules: -len(ch.seen.Rules), Listeners: -1,
+			Certificates: -countFurther(ch.seen.Certificates),
+			Verifying:    -countIf(ch.seen.Verifies)})
 	d.removeNaming(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
 		d.removeNaming(t, r.Action)
@@ -127,7 +125,7 @@ func (d *difference) closePort(ch *change) {
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
 	}
-	ch.steps = append(ch.steps, move{entry{at: t}, absent, rulelist.Removed})
+	ch.steps = append(ch.steps, move{entry{at: t}, absent, Removed})
 	for _, next := range d.changes {
 		if next.port == ch.port && next != ch { // it opens again with another protocol, after this step
 			d.tasks[next.ready].After = append(d.tasks[next.ready].After, t)
@@ -147,9 +145,9 @@ func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 			after = append(after, order.placeBarrier(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, d.defaultTakesServedRequests(ch))...)
 			after = append(after, d.webACLReady)
-			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, rulelist.Switched})
+			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, Switched})
 		}
-		u := schedule.Places{}
+		u := Places{}
 		if ch.settingsFirst == absent {
 			u = ch.verification()
 		}
@@ -159,7 +157,7 @@ func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 		d.removeNaming(at, seen.Default)
 	}
 	if seen.Protocol == routing.HTTPS && want.Protocol != routing.HTTPS {
-		d.tasks[at].Places[schedule.Certificates] = -countFurther(seen.Certificates)
+		d.tasks[at].Places[Certificates] = -countFurther(seen.Certificates)
 		for _, id := range seen.Certificates {
 			d.detached[id] = append(d.detached[id], at)
 		}

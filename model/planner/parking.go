@@ -5,8 +5,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // This file makes sure that requests which are answered now are not sent to a target group without
@@ -53,7 +51,7 @@ func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 			priority, r := create.Priority, create.Rule
 			free = free[:len(free)-1]
 			t := d.add(create,
-				schedule.Places{schedule.Rules: 1}, d.targetsOf(r.Action, false)...)
+				Places{Rules: 1}, d.targetsOf(r.Action, false)...)
 			ch.parkingRules = append(ch.parkingRules, parkingRule{priority: priority, rule: r})
 			for _, g := range chunk {
 				if slices.Contains(hold, g) {
@@ -82,7 +80,7 @@ func (d *difference) healthyGroupsToPark(ch *change, hold []lb.GroupID) []lb.Gro
 
 // awaitHealthy makes tasks that send requests to a group wait until it is healthy.
 func (d *difference) awaitHealthy(g lb.GroupID, after int) {
-	d.healthy[g] = d.add(plan.AwaitTargets{Group: g}, schedule.Places{}, after, d.registered[g])
+	d.healthy[g] = d.add(plan.AwaitTargets{Group: g}, Places{}, after, d.registered[g])
 	d.tasks[d.healthy[g]].Origin = d.origins[g]
 }
 
@@ -105,8 +103,8 @@ func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 		}
 	}
 	for i, l := range ch.lines {
-		if (l.Change == rulelist.Added || l.Change == rulelist.Widened ||
-			l.Change == rulelist.Switched) &&
+		if (l.Change == Added || l.Change == Widened ||
+			l.Change == Switched) &&
 			slices.ContainsFunc(ch.want.Rules[l.New].Action.Groups(), d.lacksHealthyTarget) &&
 			d.takesServedRequests(ch, i) {
 			need(ch.want.Rules[l.New].Action)
@@ -194,8 +192,8 @@ func (d *difference) defaultTakesServedRequests(ch *change) bool {
 		return false
 	}
 	return d.forwardsToTargets(ch.seen.Default) ||
-		slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool {
-			return (l.Change == rulelist.Removed || l.Change == rulelist.Narrowed) &&
+		slices.ContainsFunc(ch.lines, func(l Line) bool {
+			return (l.Change == Removed || l.Change == Narrowed) &&
 				d.forwardsToTargets(ch.old[l.Old].Action)
 		})
 }
@@ -214,7 +212,7 @@ func (d *difference) removeParkingRules() {
 		}
 		for _, p := range ch.parkingRules {
 			t := d.add(plan.DeleteRule{Port: ch.port, Priority: p.priority, Rule: p.rule},
-				schedule.Places{schedule.Rules: -1}, d.startOfService(p.rule)...)
+				Places{Rules: -1}, d.startOfService(p.rule)...)
 			d.removeNaming(t, p.rule.Action)
 		}
 	}
@@ -247,7 +245,7 @@ func (d *difference) startOfService(parked lb.Rule) []int {
 // it, and then deleting it.
 func (d *difference) exposedActions(ch *change, i int) []lb.Action {
 	l := ch.lines[i]
-	if l.Change != rulelist.Removed && l.Change != rulelist.Narrowed {
+	if l.Change != Removed && l.Change != Narrowed {
 		return nil
 	}
 	gone := ch.old[l.Old].Rule
@@ -262,7 +260,7 @@ func (d *difference) exposedActions(ch *change, i int) []lb.Action {
 			continue
 		}
 		fate := ch.lines[at].Change
-		if at > i && (fate == rulelist.Kept || fate == rulelist.Narrowed) &&
+		if at > i && (fate == Kept || fate == Narrowed) &&
 			!lb.SameAction(gone.Action, next.Action) {
 			out = append(out, next.Action)
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // This file orders the changes of ports that redirect to each other. A client that follows a
@@ -81,9 +80,9 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 		return from, to
 	}
 	switch here := []lb.Action{m.rule.Action}; {
-	case m.fate == rulelist.Switched:
+	case m.fate == Switched:
 		return []lb.Action{ch.old[ch.lines[m.line].Old].Action}, here
-	case m.fate == rulelist.Removed || m.fate == rulelist.Narrowed:
+	case m.fate == Removed || m.fate == Narrowed:
 		return here, d.firstAnswers(ch.after(), m, ch.want.Default)
 	case ch.seen == nil:
 		return nil, here

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -113,7 +112,7 @@ func TestAnswers(t *testing.T) {
 		c := lb.ALB()
 		d := &difference{caps: c, overlaps: newOverlapCache(c.Dialect)}
 		ch := newChange(compare(built(tt.from, c), tt.to, c)[0], d.overlaps)
-		m := move{entry{rule: tt.rule}, tt.line, rulelist.Kept}
+		m := move{entry{rule: tt.rule}, tt.line, Kept}
 		if tt.line != absent {
 			m.fate = ch.lines[tt.line].Change
 		}

@@ -9,8 +9,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
-	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -218,7 +216,7 @@ func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 	}
 	for i, l := range b.Listeners {
 		plan.CreateListener{Listener: l}.Do(o, plan.Result{})
-		numbers, _ := rulelist.Number(rulelist.Merge(nil, l.Rules, c.Dialect), nil, c)
+		numbers, _ := Number(Merge(nil, l.Rules, c.Dialect), nil, c)
 		for j, r := range l.Rules {
 			r.Origin = nil
 			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: numbers.Priority[j]})
@@ -229,7 +227,7 @@ func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 
 // exceeded reports the first limit that is exceeded.
 func exceeded(o *lb.Observed, c lb.Capabilities) error {
-	taken, limit := schedule.InUse(o), schedule.Limits(c)
+	taken, limit := InUse(o), Limits(c)
 	for k := range limit {
 		if limit[k] > 0 && taken[k] > limit[k] {
 			return fmt.Errorf("%d of %d places of kind %d are taken", taken[k], limit[k], k)

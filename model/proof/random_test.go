@@ -10,7 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -256,7 +256,7 @@ func (d drawing) stands(b lb.LoadBalancer) *lb.Observed {
 	}
 	for i, l := range b.Listeners {
 		plan.CreateListener{Listener: l}.Do(o, plan.Result{})
-		numbers, _ := rulelist.Number(rulelist.Merge(nil, l.Rules, d.caps.Dialect), nil, d.caps)
+		numbers, _ := planner.Number(planner.Merge(nil, l.Rules, d.caps.Dialect), nil, d.caps)
 		for j, r := range l.Rules {
 			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: numbers.Priority[j]})
 		}

@@ -175,7 +175,9 @@ func (c *cloud) Sweep(ctx context.Context) (found []string, err error) {
 	return found, err
 }
 
-func (c *cloud) Installations(context.Context) ([]string, error) { return nil, errors.New("not asked for") }
+func (c *cloud) Installations(context.Context) ([]string, error) {
+	return nil, errors.New("not asked for")
+}
 
 // name is the part of a key that differs.
 func name(key lb.Key) string { return strings.Split(string(key), "/")[2] }

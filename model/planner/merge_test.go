@@ -1,4 +1,4 @@
-package rulelist
+package planner
 
 import (
 	"math/rand/v2"

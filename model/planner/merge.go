@@ -1,6 +1,4 @@
-// Package rulelist merges the existing and the wanted rules of a listener into one list, and
-// assigns priorities to it.
-package rulelist
+package planner
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package rulelist
+package planner
 
 import (
 	"slices"

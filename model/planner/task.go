@@ -1,6 +1,4 @@
-// Package schedule puts the steps of a plan into an order that follows their dependencies and never
-// exceeds a limit of the cloud.
-package schedule
+package planner
 
 import (
 	"fairlead.dev/fairlead/model/diag"
