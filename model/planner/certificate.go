@@ -52,16 +52,16 @@ func replaceCertificates(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed,
 // importCertificates imports missing certificates, and corrects the tags of the others.
 func (d *difference) importCertificates(renewed []plan.ReplaceCertificate) {
 	for _, r := range renewed {
-		d.imported[r.New.ID] = d.add(r, Places{})
+		d.imported[r.New.ID] = d.add(r, places{})
 		d.tasks[d.imported[r.New.ID]].Origin = r.New.Origin
 	}
 	for _, c := range d.want.Certificates {
 		switch seen := d.seen.Certificate(c.ID); {
 		case seen == nil:
-			d.imported[c.ID] = d.add(plan.ImportCertificate{Certificate: c}, Places{})
+			d.imported[c.ID] = d.add(plan.ImportCertificate{Certificate: c}, places{})
 			d.tasks[d.imported[c.ID]].Origin = c.Origin
 		case seen.Digest != c.Digest && (c.Digest == "" || digestsDiffer(seen.Digest, c.Digest)):
-			d.add(plan.ModifyCertificate{Certificate: c}, Places{})
+			d.add(plan.ModifyCertificate{Certificate: c}, places{})
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (d *difference) attachCertificates(ch *change) []int {
 	for _, id := range ch.want.Certificates[len(defaultOf(ch.want.Certificates)):] {
 		if !slices.Contains(ch.seen.Certificates, id) {
 			t := d.add(plan.AttachCertificate{Port: ch.port, Certificate: id},
-				Places{Certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
+				places{certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
 			if at := slices.IndexFunc(d.want.Certificates, func(c lb.Certificate) bool {
 				return c.ID == id
 			}); at >= 0 {
@@ -156,10 +156,10 @@ func (d *difference) removeCertificates(ch *change) {
 			t = d.detachCertificate(ch, id)
 		case slices.ContainsFunc(last, func(client int) bool {
 			return d.alwaysFollows(client, t)
-		}) && d.hasRoom(Certificates):
+		}) && d.hasRoom(certificates):
 			both := d.tasks[t].Step.(plan.ModifyListener).Listener
 			both.Certificates = append(slices.Clip(both.Certificates), id)
-			d.tasks[t].Step, d.tasks[t].Places[Certificates] = plan.ModifyListener{Listener: both},
+			d.tasks[t].Step, d.tasks[t].Places[certificates] = plan.ModifyListener{Listener: both},
 				1
 			t = d.detachCertificate(ch, id)
 			d.tasks[t].After = append(d.tasks[t].After, ch.settingsFirst)
@@ -176,7 +176,7 @@ func (d *difference) removeCertificates(ch *change) {
 // detachCertificate detaches a certificate that is not the default one.
 func (d *difference) detachCertificate(ch *change, id lb.CertificateID) int {
 	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id},
-		Places{Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
+		places{certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
 	d.tasks[t].Preferred = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
 	if ch.settingsFirst != absent {
 		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.settingsFirst)
@@ -186,7 +186,7 @@ func (d *difference) detachCertificate(ch *change, id lb.CertificateID) int {
 
 // hasRoom reports whether a place is free, besides those that are taken and needed.
 func (d *difference) hasRoom(kind int) bool {
-	limit, places := Limits(d.caps)[kind], InUse(d.seen)[kind]+1
+	limit, places := limits(d.caps)[kind], inUse(d.seen)[kind]+1
 	for _, t := range d.tasks {
 		places += max(0, t.Places[kind])
 	}

@@ -65,8 +65,8 @@ type move struct {
 
 // verification returns the place that a listener takes if it begins to verify client certificates,
 // or frees if it stops.
-func (ch *change) verification() Places {
-	return Places{Verifying: countIf(ch.want.Verifies) - countIf(ch.seen.Verifies)}
+func (ch *change) verification() places {
+	return places{verifying: countIf(ch.want.Verifies) - countIf(ch.seen.Verifies)}
 }
 
 // countIf returns 1 for true, and 0 for false.

@@ -1,5 +1,8 @@
 // Package planner makes an ordered list of steps from the existing load balancer to the wanted one.
 // After each step, every request gets the answer of before or of after the plan.
+//
+// It hides how that is so: which rules stay where they are and which numbers the others get (merge.go, priority.go), which
+// step waits for which (the table in difference.go), and the order in which no limit of the cloud is exceeded (schedule.go).
 package planner
 
 import (
@@ -69,7 +72,7 @@ func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 	}
 	with := func(l parkingMode) (*difference, Sequence) {
 		d := differences(seen, want, c, compared, known, renewed, l)
-		return d, Order(d.tasks, InUse(seen), Limits(c))
+		return d, order(d.tasks, inUse(seen), limits(c))
 	}
 	d, next := with(parkingMode{allowed: true})
 	if lapsed := d.uncheckedMeanwhile(next); len(lapsed) > 0 {
@@ -97,8 +100,8 @@ func planBeyondLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return Sequence{}
 	}
-	return Order(differences(seen, want, c, compared, known, renewed, parkingMode{}).tasks,
-		Places{}, Places{})
+	return order(differences(seen, want, c, compared, known, renewed, parkingMode{}).tasks,
+		places{}, places{})
 }
 
 // appendSteps returns the plan followed by steps that wait for all of it.
@@ -190,12 +193,12 @@ func (d *difference) deleteAll() {
 	if !d.seen.Exists {
 		return
 	}
-	taken := InUse(d.seen)
+	taken := inUse(d.seen)
 	t := d.add(plan.DeleteLoadBalancer{Key: d.seen.Key},
-		Places{Rules: -taken[Rules],
-			Certificates: -taken[Certificates],
-			Listeners:    -taken[Listeners],
-			Verifying:    -taken[Verifying]})
+		places{rules: -taken[rules],
+			certificates: -taken[certificates],
+			listeners:    -taken[listeners],
+			verifying:    -taken[verifying]})
 	d.firewallUnused = t
 	for _, g := range d.seen.TargetGroups {
 		d.stopNaming[g.ID] = []int{t}
@@ -219,10 +222,10 @@ func (d *difference) changeTargetGroups() {
 		at := absent
 		switch {
 		case seen == nil:
-			at = d.add(plan.CreateTargetGroup{Group: g}, Places{Groups: 1})
+			at = d.add(plan.CreateTargetGroup{Group: g}, places{groups: 1})
 			d.tasks[at].Origin = d.origins[g.ID]
 		case digestsDiffer(seen.Digest, g.Digest):
-			t := d.add(plan.ModifyTargetGroup{Group: g}, Places{})
+			t := d.add(plan.ModifyTargetGroup{Group: g}, places{})
 			d.tasks[t].Origin = d.origins[g.ID]
 			if d.caps.Sticks(g) {
 				d.sticky[g.ID] = t
@@ -233,7 +236,7 @@ func (d *difference) changeTargetGroups() {
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
 			first := d.caps.ChooseTargets(g.Targets, nil, taken)
 			taken += len(first)
-			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, Places{}, at)
+			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, places{}, at)
 			d.tasks[at].Origin = d.origins[g.ID]
 		}
 		d.registered[g.ID] = at
@@ -245,25 +248,25 @@ func (d *difference) changeTargetGroups() {
 func (d *difference) changeLoadBalancer() {
 	switch {
 	case !d.seen.Exists:
-		first := slices.IndexFunc(d.tasks, func(t Task) bool {
+		first := slices.IndexFunc(d.tasks, func(t task) bool {
 			_, creates := t.Step.(plan.CreateTargetGroup)
 			return creates
 		})
 		now, late := d.withoutLate()
-		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: now}, Places{}, first)
+		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: now}, places{}, first)
 		if late {
-			d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, Places{}, d.loadBalancerReady)
+			d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, places{}, d.loadBalancerReady)
 		}
 	case digestsDiffer(d.seen.Digest, d.want.Digest):
 		now, late := d.withoutLate()
 		if d.seen.Digest != "" || !late {
 			now = d.want
 		}
-		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: now}, Places{})
+		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: now}, places{})
 		if d.seen.Digest == "" { // it was never finished
 			d.loadBalancerReady = d.firewallUnused
 			if late {
-				d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, Places{}, d.firewallUnused)
+				d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, places{}, d.firewallUnused)
 			}
 		}
 	}
@@ -284,7 +287,7 @@ func (d *difference) withoutLate() (now lb.LoadBalancer, late bool) {
 // each.
 func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
-		d.add(plan.DeleteFirewall{Key: d.seen.Key}, Places{}, d.firewallUnused)
+		d.add(plan.DeleteFirewall{Key: d.seen.Key}, places{}, d.firewallUnused)
 	}
 	wanted := map[lb.GroupID]bool{}
 	for _, g := range want.TargetGroups {
@@ -292,13 +295,13 @@ func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	}
 	for _, g := range d.seen.TargetGroups {
 		if !wanted[g.ID] {
-			d.add(plan.DeleteTargetGroup{Group: g.ID}, Places{Groups: -1},
+			d.add(plan.DeleteTargetGroup{Group: g.ID}, places{groups: -1},
 				d.stopNaming[g.ID]...)
 		}
 	}
 	for _, c := range d.seen.Certificates {
 		if !slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID }) {
-			d.add(plan.DeleteCertificate{Certificate: c.ID}, Places{}, d.detached[c.ID]...)
+			d.add(plan.DeleteCertificate{Certificate: c.ID}, places{}, d.detached[c.ID]...)
 		}
 	}
 }

@@ -66,14 +66,11 @@ import (
 //	delete firewall         the load balancer is deleted, or its    the cloud refuses
 //	                        settings name others
 //
-// At a limit, steps that take a place also wait for steps that free one (package schedule).
-
-// absent is the index of a missing task or rule.
-const absent = Absent
+// At a limit, steps that take a place also wait for steps that free one (schedule.go).
 
 // add adds a task that waits for others, except absent ones, and returns its index.
-func (d *difference) add(s plan.Step, u Places, after ...int) int {
-	t := Task{Step: s, Places: u}
+func (d *difference) add(s plan.Step, u places, after ...int) int {
+	t := task{Step: s, Places: u}
 	for _, a := range after {
 		if a != absent {
 			t.After = append(t.After, a)
@@ -89,7 +86,7 @@ type difference struct {
 	want     lb.LoadBalancer
 	caps     lb.Capabilities
 	overlaps *overlapCache
-	tasks    []Task
+	tasks    []task
 
 	// the task that creates or completes the load balancer; or absent
 	loadBalancerReady int

@@ -20,19 +20,19 @@ type earlyDeletion struct {
 
 // chooseEarlyDeletion chooses a rule to delete first, by the limit that is reached.
 func chooseEarlyDeletion(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
-	lacking [Kinds]bool) (earlyDeletion, bool) {
+	lacking [kinds]bool) (earlyDeletion, bool) {
 	all := compare(seen, want, c)
 	if crowded := slices.DeleteFunc(slices.Clone(all), func(co comparison) bool {
 		return co.fits
 	}); len(crowded) > 0 {
 		return earlyRule(crowded, want.Key, c)
 	}
-	if lacking[Rules] {
+	if lacking[rules] {
 		if v, ok := earlyRule(all, want.Key, c); ok {
 			return v, true
 		}
 	}
-	if lacking[Groups] {
+	if lacking[groups] {
 		return earlyRuleOfGroup(all, seen, want, c)
 	}
 	return earlyDeletion{}, false

@@ -95,7 +95,7 @@ func mergeForeignRules(want []lb.Rule, there []lb.ObservedRule,
 	for i, r := range there {
 		old[i] = r.Rule
 	}
-	stay := Anchors(old, want, lb.Rule.Key)
+	stay := anchors(old, want, lb.Rule.Key)
 	var out []lb.Rule
 	done := 0 // number of wanted rules that were added
 	for i, r := range there {

@@ -135,7 +135,7 @@ func TestGaps(t *testing.T) {
 func TestPredecessors(t *testing.T) {
 	d := &difference{}
 	for _, after := range [][]int{nil, {0}, {1}, nil} {
-		d.add(plan.DeleteListener{}, Places{}, after...)
+		d.add(plan.DeleteListener{}, places{}, after...)
 	}
 	before := d.predecessors(2)
 	if !before(2) || !before(1) || !before(0) || before(3) {
@@ -159,7 +159,7 @@ func TestRulesThatUnpark(t *testing.T) {
 		{"another step", plan.CreateRule{Port: 80, Priority: 50000, Rule: parking}, false},
 	} {
 		d := &difference{seen: seen}
-		if got := d.deletesNewParkingRule(d.add(tt.step, Places{})); got != tt.want {
+		if got := d.deletesNewParkingRule(d.add(tt.step, places{})); got != tt.want {
 			t.Errorf("%s: %t", tt.why, got)
 		}
 	}
@@ -219,7 +219,7 @@ func TestStepsThatStopNamingAGroupWait(t *testing.T) {
 		d := &difference{seen: seen, want: b, parkedHealthy: tt.parked,
 			stopNaming: map[lb.GroupID][]int{"G": {0, 1}}, startNaming: map[lb.GroupID][]int{"G": tt.take}}
 		for _, after := range [][]int{nil, nil, nil, nil, {1}, nil} {
-			d.add(plan.DeleteListener{}, Places{}, after...)
+			d.add(plan.DeleteListener{}, places{}, after...)
 		}
 		d.handOver()
 		if got := [][]int{d.tasks[0].Optional, d.tasks[1].Optional}; !cmp.Equal(got, tt.want) {
@@ -244,8 +244,8 @@ func TestTheOrderOfAHandoverIsKept(t *testing.T) {
 		{"the group is named by none for a while", 2, 3, []int{1}, []int{1}},
 	} {
 		d := &difference{seen: seen, want: b, stopNaming: map[lb.GroupID][]int{"G": {0}}, startNaming: map[lb.GroupID][]int{"G": {1}}}
-		d.add(plan.DeleteListener{}, Places{})
-		d.add(plan.CreateListener{}, Places{})
+		d.add(plan.DeleteListener{}, places{})
+		d.add(plan.CreateListener{}, places{})
 		by := Sequence{Index: []int{tt.leave, tt.take}, Steps: make([]plan.Planned, 4)}
 		by.Steps[tt.leave].After = tt.after
 		d.keepNamed(by)
@@ -270,8 +270,8 @@ func TestHandoversOfAPartOfAPlan(t *testing.T) {
 		{"it is named yet", []int{absent, 0}, nil},
 	} {
 		d := &difference{seen: seen, want: b, stopNaming: map[lb.GroupID][]int{"G": {0}}, startNaming: map[lb.GroupID][]int{"G": {1}}}
-		d.add(plan.DeleteListener{}, Places{})
-		d.add(plan.CreateListener{}, Places{})
+		d.add(plan.DeleteListener{}, places{})
+		d.add(plan.CreateListener{}, places{})
 		if got := d.handovers(Sequence{Index: tt.index}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.why, got, tt.want)
 		}

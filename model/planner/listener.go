@@ -17,8 +17,8 @@ func (d *difference) openPort(ch *change) {
 	after := append([]int{d.loadBalancerReady, d.webACLReady}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(plan.CreateListener{Listener: *ch.want},
-		Places{Listeners: 1, Certificates: countFurther(ch.want.Certificates),
-			Verifying: countIf(ch.want.Verifies)}, after...)
+		places{listeners: 1, certificates: countFurther(ch.want.Certificates),
+			verifying: countIf(ch.want.Verifies)}, after...)
 	d.tasks[ch.ready].Origin = originsOf(*ch.want)
 	d.addNaming(ch.ready, ch.want.Default)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, Added})
@@ -31,7 +31,7 @@ func (d *difference) changeListener(ch *change) {
 		d.closePort(ch)
 		return
 	case len(ch.Moves) > 0:
-		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, Places{}, ch.ready)
+		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, places{}, ch.ready)
 	}
 	if ch.staysHTTPS() {
 		d.addCertificates(ch)
@@ -65,10 +65,10 @@ func (d *difference) addGrowingRules(ch *change, order *ruleOrder) map[int]entry
 		}
 		if l.Change == Added {
 			d.addRuleStep(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
-				Places{Rules: 1}, after)
+				places{rules: 1}, after)
 		} else {
 			d.addRuleStep(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
-				Places{}, after)
+				places{}, after)
 		}
 	}
 	return switched
@@ -89,16 +89,16 @@ func (d *difference) addShrinkingRules(ch *change, order *ruleOrder, switched ma
 		after = append(after, d.healthOfExposed(ch, i)...)
 		if l.Change == Removed {
 			d.addRuleStep(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
-				Places{Rules: -1}, after)
+				places{rules: -1}, after)
 		} else {
 			d.addRuleStep(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i],
-				Rule: ch.want.Rules[l.New]}, Places{}, after)
+				Rule: ch.want.Rules[l.New]}, places{}, after)
 		}
 	}
 }
 
 // addRuleStep adds the step of one line.
-func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u Places,
+func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u places,
 	after []int) {
 	l := ch.lines[i]
 	d.add(s, u, append(after, ch.ready)...)
@@ -115,9 +115,9 @@ func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u Plac
 // closePort deletes the listener with its rules.
 func (d *difference) closePort(ch *change) {
 	t := d.add(plan.DeleteListener{Port: ch.port},
-		Places{Rules: -len(ch.seen.Rules), Listeners: -1,
-			Certificates: -countFurther(ch.seen.Certificates),
-			Verifying:    -countIf(ch.seen.Verifies)})
+		places{rules: -len(ch.seen.Rules), listeners: -1,
+			certificates: -countFurther(ch.seen.Certificates),
+			verifying:    -countIf(ch.seen.Verifies)})
 	d.removeNaming(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
 		d.removeNaming(t, r.Action)
@@ -147,7 +147,7 @@ func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 			after = append(after, d.webACLReady)
 			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, Switched})
 		}
-		u := Places{}
+		u := places{}
 		if ch.settingsFirst == absent {
 			u = ch.verification()
 		}
@@ -157,7 +157,7 @@ func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 		d.removeNaming(at, seen.Default)
 	}
 	if seen.Protocol == routing.HTTPS && want.Protocol != routing.HTTPS {
-		d.tasks[at].Places[Certificates] = -countFurther(seen.Certificates)
+		d.tasks[at].Places[certificates] = -countFurther(seen.Certificates)
 		for _, id := range seen.Certificates {
 			d.detached[id] = append(d.detached[id], at)
 		}

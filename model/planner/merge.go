@@ -50,12 +50,12 @@ const (
 
 // A Line is one place in the merged list: the indices of its rule in the old and the new list.
 type Line struct {
-	Old, New int // or Absent
+	Old, New int // or absent
 	Change   Change
 }
 
-// Absent is the index of a rule that a list does not have.
-const Absent = -1
+// absent is the index of a rule that a list does not have, or of a task that is not there.
+const absent = -1
 
 // Merge finds the longest part of the old list that can stay unchanged, and between two unchanged
 // rules, those that can change in place.
@@ -94,7 +94,7 @@ type gap struct{ oldFrom, oldTo, newFrom, newTo int }
 // order, with the given change. It calls rest for the gaps between them.
 func (m *merger) keepEqual(g gap, key func(lb.Rule) string, f Change, rest func(gap)) {
 	from := g
-	for _, a := range Anchors(m.old[g.oldFrom:g.oldTo], m.want[g.newFrom:g.newTo], key) {
+	for _, a := range anchors(m.old[g.oldFrom:g.oldTo], m.want[g.newFrom:g.newTo], key) {
 		o, n := g.oldFrom+a.Old, g.newFrom+a.New
 		rest(gap{from.oldFrom, o, from.newFrom, n})
 		m.lines = append(m.lines, Line{o, n, f})
@@ -164,29 +164,29 @@ func (m *merger) changeInPlace(old, want lb.Rule) Change {
 // replace removes the old rules of a gap and adds the new ones above them.
 func (m *merger) replace(g gap) {
 	for n := g.newFrom; n < g.newTo; n++ {
-		m.lines = append(m.lines, Line{Absent, n, Added})
+		m.lines = append(m.lines, Line{absent, n, Added})
 	}
 	for o := g.oldFrom; o < g.oldTo; o++ {
-		m.lines = append(m.lines, Line{o, Absent, Removed})
+		m.lines = append(m.lines, Line{o, absent, Removed})
 	}
 }
 
-// An Anchor is a pair of positions with equal keys.
-type Anchor struct{ Old, New int }
+// An anchor is a pair of positions with equal keys.
+type anchor struct{ Old, New int }
 
-// Anchors pairs rules of equal key, the first with the first, and returns the longest list of pairs
+// anchors pairs rules of equal key, the first with the first, and returns the longest list of pairs
 // that ascends in both lists.
-func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []Anchor {
+func anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 	where := map[string][]int{}
 	for n, rule := range want {
 		k := key(rule)
 		where[k] = append(where[k], n)
 	}
-	var pairs []Anchor
+	var pairs []anchor
 	for o, rule := range old {
 		k := key(rule)
 		if at := where[k]; len(at) > 0 {
-			pairs = append(pairs, Anchor{o, at[0]})
+			pairs = append(pairs, anchor{o, at[0]})
 			where[k] = at[1:]
 		}
 	}
@@ -195,7 +195,7 @@ func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []Anchor {
 
 // longestAscent returns the longest part of the pairs whose second positions ascend, as the first
 // ones already do. It uses patience sorting: https://en.wikipedia.org/wiki/Patience_sorting.
-func longestAscent(pairs []Anchor) []Anchor {
+func longestAscent(pairs []anchor) []anchor {
 	var tops []int // for each pile, the pair on top
 	// for each pair, the top of the previous pile when it was added
 	below := make([]int, len(pairs))
@@ -212,7 +212,7 @@ func longestAscent(pairs []Anchor) []Anchor {
 			tops[pile] = i
 		}
 	}
-	run := make([]Anchor, len(tops))
+	run := make([]anchor, len(tops))
 	if len(tops) == 0 {
 		return run
 	}

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// rules are rules of the form /a,/b=1: the paths that match, and the group that answers.
-func rules(text string) (out []lb.Rule) {
+// ruleList has rules of the form /a,/b=1: the paths that match, and the group that answers.
+func ruleList(text string) (out []lb.Rule) {
 	for _, word := range strings.Fields(text) {
 		paths, group, _ := strings.Cut(word, "=")
 		out = append(out, lb.Rule{
@@ -24,8 +24,8 @@ func rules(text string) (out []lb.Rule) {
 func mergeText(old, want string) string {
 	signs := map[Change]string{Kept: "=", Removed: "-", Added: "+", Widened: ">", Narrowed: "<", Switched: "~"}
 	var out []string
-	for _, l := range Merge(rules(old), rules(want), lb.Dialect{}) {
-		if l.New == Absent {
+	for _, l := range Merge(ruleList(old), ruleList(want), lb.Dialect{}) {
+		if l.New == absent {
 			out = append(out, signs[l.Change]+strings.Fields(old)[l.Old])
 		} else {
 			out = append(out, signs[l.Change]+strings.Fields(want)[l.New])
@@ -65,7 +65,7 @@ func TestPairsOfLongListsAreNotLookedFor(t *testing.T) {
 		change    Change
 	}{{16, 32, Widened}, {19, 27, Added}} {
 		others := func(n int, name string) string { return strings.Repeat(" /"+name, n-1) }
-		lines := Merge(rules("/a"+others(tt.old, "x")), rules("/a,/b"+others(tt.want, "y")), lb.Dialect{})
+		lines := Merge(ruleList("/a"+others(tt.old, "x")), ruleList("/a,/b"+others(tt.want, "y")), lb.Dialect{})
 		if lines[0].Change != tt.change {
 			t.Errorf("of %d and %d rules, the first is %v, want %v", tt.old, tt.want, lines[0].Change, tt.change)
 		}
@@ -95,7 +95,7 @@ func TestTheMostRulesAreReshaped(t *testing.T) {
 			for _, at := range r.Perm(len(of))[:r.IntN(len(of))] {
 				out = append(out, of[at])
 			}
-			return rules(strings.Join(out, " "))
+			return ruleList(strings.Join(out, " "))
 		}
 		a, b := list(old), list(want)
 		reshaped := 0
@@ -124,17 +124,17 @@ func TestAMergedListKeepsBoth(t *testing.T) {
 			return strings.Join(out, " ")
 		}
 		a, b := list(), list()
-		old, want := rules(a), rules(b)
+		old, want := ruleList(a), ruleList(b)
 		var kept, nextOld, nextNew int
 		for _, l := range Merge(old, want, lb.Dialect{}) {
-			if l.Old != Absent && l.Old != nextOld || l.New != Absent && l.New != nextNew {
+			if l.Old != absent && l.Old != nextOld || l.New != absent && l.New != nextNew {
 				t.Fatalf("%s and %s become %s, which is not both in order", a, b, mergeText(a, b))
 			}
 			holds := false
 			switch {
-			case l.New == Absent:
+			case l.New == absent:
 				holds = l.Change == Removed
-			case l.Old == Absent:
+			case l.Old == absent:
 				holds = l.Change == Added
 			case l.Change == Kept:
 				kept++
@@ -149,10 +149,10 @@ func TestAMergedListKeepsBoth(t *testing.T) {
 			if !holds {
 				t.Fatalf("%s and %s become %s, in which %v is not so", a, b, mergeText(a, b), l)
 			}
-			if l.Old != Absent {
+			if l.Old != absent {
 				nextOld++
 			}
-			if l.New != Absent {
+			if l.New != absent {
 				nextNew++
 			}
 		}

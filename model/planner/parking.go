@@ -51,7 +51,7 @@ func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 			priority, r := create.Priority, create.Rule
 			free = free[:len(free)-1]
 			t := d.add(create,
-				Places{Rules: 1}, d.targetsOf(r.Action, false)...)
+				places{rules: 1}, d.targetsOf(r.Action, false)...)
 			ch.parkingRules = append(ch.parkingRules, parkingRule{priority: priority, rule: r})
 			for _, g := range chunk {
 				if slices.Contains(hold, g) {
@@ -80,7 +80,7 @@ func (d *difference) healthyGroupsToPark(ch *change, hold []lb.GroupID) []lb.Gro
 
 // awaitHealthy makes tasks that send requests to a group wait until it is healthy.
 func (d *difference) awaitHealthy(g lb.GroupID, after int) {
-	d.healthy[g] = d.add(plan.AwaitTargets{Group: g}, Places{}, after, d.registered[g])
+	d.healthy[g] = d.add(plan.AwaitTargets{Group: g}, places{}, after, d.registered[g])
 	d.tasks[d.healthy[g]].Origin = d.origins[g]
 }
 
@@ -212,7 +212,7 @@ func (d *difference) removeParkingRules() {
 		}
 		for _, p := range ch.parkingRules {
 			t := d.add(plan.DeleteRule{Port: ch.port, Priority: p.priority, Rule: p.rule},
-				Places{Rules: -1}, d.startOfService(p.rule)...)
+				places{rules: -1}, d.startOfService(p.rule)...)
 			d.removeNaming(t, p.rule.Action)
 		}
 	}

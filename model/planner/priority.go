@@ -29,7 +29,7 @@ func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
 		fixed:     make([]bool, len(lines)), lines: lines, old: old, low: c.MinPriority, high: high,
 	}
 	for i, l := range lines {
-		if l.Old != Absent {
+		if l.Old != absent {
 			n.Priority[i], n.fixed[i] = old[l.Old], true
 		}
 	}
@@ -125,7 +125,7 @@ func (n *numbers) respace(i, to int) {
 func (n *numbers) widenLeft(from int) (int, int) {
 	for from > n.settled {
 		from--
-		if n.lines[from].Old != Absent {
+		if n.lines[from].Old != absent {
 			return from, 1
 		}
 	}
@@ -137,7 +137,7 @@ func (n *numbers) widenRight(until int) (int, int) {
 	if until == len(n.lines) {
 		return until, 0
 	}
-	for until++; until < len(n.lines) && n.lines[until].Old == Absent; {
+	for until++; until < len(n.lines) && n.lines[until].Old == absent; {
 		until++
 	}
 	return until, 1
@@ -182,7 +182,7 @@ func (n *numbers) spread(from, until, i, to int, used []int) {
 // assign gives a line a number, and moves an old rule to it.
 func (n *numbers) assign(k, number int) {
 	n.Priority[k], n.fixed[k] = number, true
-	if o := n.lines[k].Old; o != Absent {
+	if o := n.lines[k].Old; o != absent {
 		n.Moves[n.old[o]] = number
 		if number == n.old[o] {
 			delete(n.Moves, number)

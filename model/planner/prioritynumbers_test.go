@@ -19,7 +19,7 @@ func numberText(t *testing.T, list string, c lb.Capabilities) string {
 	var old []int
 	for n, word := range strings.Fields(list) {
 		if word == "+" {
-			lines = append(lines, Line{Absent, n, Added})
+			lines = append(lines, Line{absent, n, Added})
 			continue
 		}
 		var number int
@@ -36,7 +36,7 @@ func numberText(t *testing.T, list string, c lb.Capabilities) string {
 	moves := 0
 	for i, l := range lines {
 		word := fmt.Sprint(got.Priority[i])
-		if l.Old != Absent && got.Priority[i] != old[l.Old] {
+		if l.Old != absent && got.Priority[i] != old[l.Old] {
 			moves++
 			if word = fmt.Sprint(old[l.Old], ">", word); got.Moves[old[l.Old]] != got.Priority[i] {
 				t.Errorf("%s: the rule at %d has the number %d and moves to %d", list, old[l.Old], got.Priority[i], got.Moves[old[l.Old]])
@@ -135,14 +135,14 @@ func TestAdditionsSeldomMoveRules(t *testing.T) {
 		"in the middle of the last gaps": func(at, i int) int { return at + i - i%2 },
 	} {
 		for _, at := range []int{0, 1, 50, 99, 100} {
-			first, _ := Number(slices.Repeat([]Line{{Absent, 0, Added}}, 100), nil, c)
+			first, _ := Number(slices.Repeat([]Line{{absent, 0, Added}}, 100), nil, c)
 			numbers, calls := first.Priority, 0
 			for i := range 100 {
 				lines := make([]Line, len(numbers))
 				for n := range lines {
 					lines[n] = Line{n, n, Kept}
 				}
-				got, _ := Number(slices.Insert(lines, place(at, i), Line{Absent, 0, Added}), numbers, c)
+				got, _ := Number(slices.Insert(lines, place(at, i), Line{absent, 0, Added}), numbers, c)
 				if len(got.Moves) > 40 {
 					t.Fatalf("%s at %d: addition %d moves %d rules", why, at, i, len(got.Moves))
 				}
@@ -169,9 +169,9 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 		var old []int
 		for n := range 1 + r.IntN(high) {
 			if r.IntN(2) == 0 {
-				lines = append(lines, Line{Old: Absent, New: n, Change: Added})
+				lines = append(lines, Line{Old: absent, New: n, Change: Added})
 			} else {
-				lines = append(lines, Line{Old: len(old), New: Absent, Change: Kept})
+				lines = append(lines, Line{Old: len(old), New: absent, Change: Kept})
 				old = append(old, 0)
 			}
 		}
@@ -189,7 +189,7 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 			if got.Priority[i] < 1 || got.Priority[i] > high || i > 0 && got.Priority[i] <= got.Priority[i-1] {
 				t.Fatalf("lines %v with old %v have the numbers %v", lines, old, got.Priority)
 			}
-			if l.Old == Absent {
+			if l.Old == absent {
 				continue
 			}
 			to, moves := got.Moves[old[l.Old]]

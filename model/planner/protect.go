@@ -44,14 +44,14 @@ func keptByProtection(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 func (d *difference) addProtection() {
 	seen, want := d.seen.Protection, d.want.Protection
 	if want.Shield != seen.Shield && want.Shield != lb.Unsettled {
-		d.add(plan.ShieldLoadBalancer{Key: d.want.Key, Shield: want.Shield}, Places{},
+		d.add(plan.ShieldLoadBalancer{Key: d.want.Key, Shield: want.Shield}, places{},
 			d.loadBalancerReady)
 	}
 	// a new load balancer has no protection that could stay
 	settled := want.WebACL != lb.Unsettled || !d.seen.Exists
 	if want.Guarded() && want.WebACL != seen.WebACL && settled {
 		d.webACLReady = d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: want.WebACL},
-			Places{}, d.loadBalancerReady)
+			places{}, d.loadBalancerReady)
 	}
 }
 
@@ -66,7 +66,7 @@ func (d *difference) removeWebACL() {
 			after = append(after, m.at)
 		}
 	}
-	d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, Places{},
+	d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, places{},
 		after...)
 }
 

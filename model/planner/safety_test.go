@@ -227,7 +227,7 @@ func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 
 // exceeded reports the first limit that is exceeded.
 func exceeded(o *lb.Observed, c lb.Capabilities) error {
-	taken, limit := InUse(o), Limits(c)
+	taken, limit := inUse(o), limits(c)
 	for k := range limit {
 		if limit[k] > 0 && taken[k] > limit[k] {
 			return fmt.Errorf("%d of %d places of kind %d are taken", taken[k], limit[k], k)

@@ -18,16 +18,16 @@ const unplaced = -1
 
 // A schedule holds the state while tasks are put in order.
 type schedule struct {
-	tasks     []Task
+	tasks     []task
 	waits     []int        // by task, the number of tasks that it still waits for
 	followers [][]int      // by task, the tasks that wait for it
 	ready     []int        // the tasks that wait for none, ascending
 	early     map[int]bool // the tasks that do not wait for all preferred tasks
 
-	limit     Places
-	need      Places       // places that the remaining tasks take
-	free      [Kinds][]int // for each free place, the task that freed it, or unplaced
-	overLimit Places       // places taken beyond the limit
+	limit     places
+	need      places       // places that the remaining tasks take
+	free      [kinds][]int // for each free place, the task that freed it, or unplaced
+	overLimit places       // places taken beyond the limit
 
 	Sequence
 }
@@ -36,7 +36,7 @@ type schedule struct {
 type Sequence struct {
 	Steps      []plan.Planned
 	Complete   bool        // false if the limits do not permit the rest
-	Lacking    [Kinds]bool // the limits that are reached
+	Lacking    [kinds]bool // the limits that are reached
 	EarlySteps []plan.Step // the steps that do not wait for all preferred tasks
 	Unparked   bool        // target groups take over requests without a check of their health
 	Index      []int       // by task, its index in Steps, or unplaced
@@ -50,8 +50,8 @@ func (s *Sequence) ClearEarly() {
 	}
 }
 
-// Order returns the tasks in order, as many as the limits permit.
-func Order(tasks []Task, taken, limit Places) Sequence {
+// order returns the tasks in order, as many as the limits permit.
+func order(tasks []task, taken, limit places) Sequence {
 	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), followers: make([][]int, len(tasks)),
 		early: map[int]bool{}, limit: limit}
 	for i, t := range tasks {
@@ -76,7 +76,7 @@ func Order(tasks []Task, taken, limit Places) Sequence {
 	for s.takeNext() {
 	}
 	s.Complete = len(s.Steps) == len(tasks)
-	for k := range Kinds {
+	for k := range kinds {
 		s.Lacking[k] = s.isShort(k)
 	}
 	return s.Sequence
@@ -89,7 +89,7 @@ func (s *schedule) before(i int) []int {
 
 // takeNext adds a task to the order, or makes one ready, and reports whether it could.
 func (s *schedule) takeNext() bool {
-	anyTask := func(Task) bool { return true }
+	anyTask := func(task) bool { return true }
 	if len(s.ready) == 0 && !s.dropOptional(anyTask) && !s.startEarly(anyTask) {
 		return false
 	}
@@ -104,10 +104,10 @@ func (s *schedule) takeNext() bool {
 		s.appendTask(i)
 		return true
 	}
-	return s.dropOptional(func(t Task) bool {
-		return t.Places[Rules] < 0 || t.Places[Listeners] < 0
-	}) || s.isShort(Certificates) && s.startEarly(func(t Task) bool {
-		return t.Places[Certificates] < 0
+	return s.dropOptional(func(t task) bool {
+		return t.Places[rules] < 0 || t.Places[listeners] < 0
+	}) || s.isShort(certificates) && s.startEarly(func(t task) bool {
+		return t.Places[certificates] < 0
 	})
 }
 
@@ -118,7 +118,7 @@ func (s *schedule) makeReady(i int) {
 }
 
 // dropOptional makes a task ready that waits only for its optional tasks.
-func (s *schedule) dropOptional(which func(Task) bool) bool {
+func (s *schedule) dropOptional(which func(task) bool) bool {
 	for i, t := range s.tasks {
 		if !which(t) || !slices.ContainsFunc(t.Optional, s.pending) ||
 			slices.ContainsFunc(slices.Concat(t.After, t.Preferred), s.pending) {
@@ -134,7 +134,7 @@ func (s *schedule) dropOptional(which func(Task) bool) bool {
 
 // startEarly makes a task ready that waits only for its preferred and optional tasks. It is used if
 // tasks wait for each other, or if the limits leave no room for the preferred tasks.
-func (s *schedule) startEarly(which func(Task) bool) bool {
+func (s *schedule) startEarly(which func(task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.After, s.pending) {
 			s.tasks[i].Preferred = slices.DeleteFunc(slices.Clone(t.Preferred), s.pending)
@@ -194,8 +194,8 @@ func (s *schedule) makesShort(i int) bool {
 
 // predecessorsOf returns the tasks that must run before a task, with the task itself, and the
 // places that they take.
-func (s *schedule) predecessorsOf(to int) (map[int]bool, Places) {
-	way, cost := map[int]bool{to: true}, Places{}
+func (s *schedule) predecessorsOf(to int) (map[int]bool, places) {
+	way, cost := map[int]bool{to: true}, places{}
 	for stack := []int{to}; len(stack) > 0; {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -213,7 +213,7 @@ func (s *schedule) predecessorsOf(to int) (map[int]bool, Places) {
 }
 
 // hasPlacesFor reports whether enough places are free.
-func (s *schedule) hasPlacesFor(cost Places) bool {
+func (s *schedule) hasPlacesFor(cost places) bool {
 	for k := range s.limit {
 		if s.limit[k] > 0 && cost[k] > len(s.free[k]) {
 			return false
@@ -222,7 +222,7 @@ func (s *schedule) hasPlacesFor(cost Places) bool {
 	return true
 }
 
-func (u Places) total() int {
+func (u places) total() int {
 	sum := 0
 	for _, n := range u {
 		sum += n

@@ -8,8 +8,8 @@ import (
 
 // This file has the steps of a plan without order, and the places that they take.
 
-// A Task is a step that is not yet in a plan.
-type Task struct {
+// A task is a step that is not yet in a plan.
+type task struct {
 	Step   plan.Step
 	Origin []diag.Source
 	After  []int // tasks that must be done before
@@ -19,30 +19,30 @@ type Task struct {
 	// Optional are tasks that should run before, too. The task does not wait for them if a limit would
 	// be exceeded, and they are given up before the preferred ones.
 	Optional []int
-	Places   Places
+	Places   places
 }
 
-// Places counts the places of each limited kind that a step takes. Negative counts are places that
+// places counts the places of each limited kind that a step takes. Negative counts are places that
 // it frees.
-type Places [Kinds]int
+type places [kinds]int
 
 // The kinds of resources that a cloud limits.
 const (
-	Rules = iota
-	Groups
-	Certificates
-	Listeners
-	Verifying
-	Kinds
+	rules = iota
+	groups
+	certificates
+	listeners
+	verifying
+	kinds
 )
 
-// Limits returns the limits of a cloud by kind; 0 is no limit.
-func Limits(c lb.Capabilities) Places { return byKind(c.Limits()) }
+// limits returns the limits of a cloud by kind; 0 is no limit.
+func limits(c lb.Capabilities) places { return byKind(c.Limits()) }
 
-// InUse returns the places that a load balancer takes now.
-func InUse(o *lb.Observed) Places { return byKind(o.Counts()) }
+// inUse returns the places that a load balancer takes now.
+func inUse(o *lb.Observed) places { return byKind(o.Counts()) }
 
-func byKind(c lb.Counts) Places {
-	return Places{Rules: c.Rules, Groups: c.TargetGroups, Certificates: c.Certificates,
-		Listeners: c.Listeners, Verifying: c.Verifying}
+func byKind(c lb.Counts) places {
+	return places{rules: c.Rules, groups: c.TargetGroups, certificates: c.Certificates,
+		listeners: c.Listeners, verifying: c.Verifying}
 }

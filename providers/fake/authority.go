@@ -16,7 +16,7 @@ import (
 
 // This file is the certificate authority.
 
-// An Authority signs certificates for hosts when they are first used. It lives as long as the
+// An authority signs certificates for hosts when they are first used. It lives as long as the
 // cloud. Processes that share a state file share it.
 type authority struct {
 	mu     sync.Mutex

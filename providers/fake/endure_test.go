@@ -136,7 +136,7 @@ func outcome(t *testing.T, address, method, body string) int {
 	return response.StatusCode
 }
 
-// Load is requests without a pause from several clients of several kinds, and what went wrong.
+// load is requests without a pause from several clients of several kinds, and what went wrong.
 type load struct {
 	stop     chan struct{}
 	workers  sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 // errNoTargets is the error of a group without targets.
 var errNoTargets = errors.New("the target group has no targets")
 
-// An Exchange is one request to a group, and its http.RoundTripper. Until it ends, it counts as a
+// An exchange is one request to a group, and its http.RoundTripper. Until it ends, it counts as a
 // request of the member that answers.
 type exchange struct {
 	Group  *group

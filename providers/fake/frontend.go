@@ -14,7 +14,7 @@ import (
 
 // This file has the ports: their sockets, connections and TLS.
 
-// A Front answers on one port of one load balancer. Its Service is made when the first request
+// A front answers on one port of one load balancer. Its Service is made when the first request
 // after a step needs it: most steps of a plan are followed by the next one before a request comes.
 // If the port changes between HTTP and HTTPS, a connection keeps the protocol that it began with.
 type front struct {

@@ -15,7 +15,7 @@ import (
 
 // This file answers requests by the rules of a listener.
 
-// A Service is a listener as it is between two steps: its rules, target groups and certificates.
+// A service is a listener as it is between two steps: its rules, target groups and certificates.
 type service struct {
 	Listener lb.ObservedListener
 	// Matcher makes the matcher when the first request needs it: a TLS handshake does not.

@@ -17,7 +17,7 @@ import (
 
 // This file picks the target whose turn it is.
 
-// A Group is a target group that serves: its members, the one whose turn it is, and the connections
+// A group is a target group that serves: its members, the one whose turn it is, and the connections
 // to them. Requests read it while steps change it.
 type group struct {
 	checker

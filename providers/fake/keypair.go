@@ -10,7 +10,7 @@ import (
 
 // This file holds imported certificates, and names those of the authority.
 
-// A Pair is an imported certificate with its key.
+// A pair is an imported certificate with its key.
 type pair struct {
 	lb.KeyPair
 	Hosts  []string

@@ -37,7 +37,7 @@ func twoOf(t *testing.T, o fake.Options) (*fake.Cloud, *fake.Cloud) {
 	return start(t, o), start(t, o)
 }
 
-// Turns is a cloud of two processes that are asked in turn.
+// turns is a cloud of two processes that are asked in turn.
 type turns struct {
 	clouds [2]*fake.Cloud
 	next   atomic.Uint64
