@@ -20,7 +20,7 @@ COPY . .
 ARG TARGETOS TARGETARCH
 ARG VERSION=devel
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X fairlead.dev/fairlead/cli/version.release=$VERSION" -o /fairlead .
+    go build -trimpath -buildvcs=false -ldflags="-s -w -buildid= -X fairlead.dev/fairlead/cli/operator.release=$VERSION" -o /fairlead .
 
 FROM scratch
 # Whom to believe that it is the cloud.

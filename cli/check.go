@@ -18,11 +18,8 @@ import (
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/cluster"
-	"fairlead.dev/fairlead/cli/configuration"
 	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/remote"
@@ -63,7 +60,7 @@ const checkExamples = `  # Before installing, with your own credentials
   # As the operator that runs
   kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`
 
-func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command {
+func newCheck(with access.Clouds, readInterval time.Duration) *cobra.Command {
 	var (
 		o      operator.Settings
 		format output.Format
@@ -78,7 +75,7 @@ func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command 
 		Args:    cobra.NoArgs,
 	}
 	settings := o.Flags(with)
-	configuration.AddSome(cmd, settings, func(name string) bool {
+	addSomeSettings(cmd, settings, func(name string) bool {
 		return slices.Contains([]string{"provider", "kubeconfig", "context", "namespace"}, name) ||
 			with.Has(name)
 	})
@@ -88,7 +85,7 @@ func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command 
 	trial.flags(cmd)
 	output.Flag(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
+		if _, err := resolveSettings(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
 		if trial.prove || trial.clean {
@@ -109,7 +106,7 @@ func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command 
 
 // checkBoth checks the cloud and the cluster.
 func checkBoth(
-	ctx context.Context, o *operator.Settings, with selection.Clouds, as string,
+	ctx context.Context, o *operator.Settings, with access.Clouds, as string,
 ) ([]check.Finding, error) {
 	around := o.Surroundings()
 	around.Nodes = o.Cluster.KnownInstances
@@ -120,7 +117,7 @@ func checkBoth(
 	for _, name := range o.Provider.InTree() {
 		look := with[name].Check
 		if look == nil {
-			can := strings.Join(with.NamesOf(selection.Checks), ", ")
+			can := strings.Join(with.NamesOf(access.Checks), ", ")
 			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, can)
 		}
 		findings = append(findings, look(ctx, around)...)
@@ -132,8 +129,8 @@ func checkBoth(
 }
 
 // assumed returns the finding that no provider is named, if the binary has others to check.
-func assumed(provider string, with selection.Clouds) []check.Finding {
-	others := slices.DeleteFunc(with.NamesOf(selection.Checks), func(name string) bool {
+func assumed(provider string, with access.Clouds) []check.Finding {
+	others := slices.DeleteFunc(with.NamesOf(access.Checks), func(name string) bool {
 		return name == provider
 	})
 	if len(others) == 0 {
@@ -196,7 +193,7 @@ func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.
 // supported returns the minor versions of Kubernetes 1 that are supported.
 func supported() (oldest, newest int) {
 	// A test reads the constant, so keep this form.
-	_, _ = fmt.Sscanf(version.Kubernetes, "1.%d to 1.%d", &oldest, &newest)
+	_, _ = fmt.Sscanf(operator.KubernetesVersions, "1.%d to 1.%d", &oldest, &newest)
 	return oldest, newest
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -95,7 +95,7 @@ contexts: [{name: c, context: {cluster: c, user: c}}], clusters: [{name: c, clus
 
 func TestCheckKnowsTheVersionsOfKubernetes(t *testing.T) {
 	if oldest, newest := supported(); oldest < 20 || newest < oldest {
-		t.Errorf("%q is read as 1.%d to 1.%d", version.Kubernetes, oldest, newest)
+		t.Errorf("%q is read as 1.%d to 1.%d", operator.KubernetesVersions, oldest, newest)
 	}
 }
 

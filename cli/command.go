@@ -16,10 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/cli/version"
 )
 
 // columns is the width of help.
@@ -27,7 +26,7 @@ const columns = 120
 
 // Providers are the clouds of the binary.
 type Providers struct {
-	Clouds selection.Clouds
+	Clouds access.Clouds
 	// Apart is the time between the two looks after a proof that have to find nothing that it made;
 	// zero is 15 seconds.
 	Apart time.Duration
@@ -75,7 +74,7 @@ func meant(parent *cobra.Command, args []string, err error) error {
 	}
 	named := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
 	if at := slices.IndexFunc(args, named); err != nil && at >= 0 {
-		return fmt.Errorf("%w%s", err, configuration.Meant("", names, args[at]))
+		return fmt.Errorf("%w%s", err, Meant("", names, args[at]))
 	}
 	return err
 }
@@ -125,7 +124,7 @@ func newRoot(with Providers) *cobra.Command {
 		Short: "Turn Ingresses into cloud load balancers, and print the plan before it happens",
 		Long: `Fairlead compiles Kubernetes Ingresses to load balancers, compares them with those in the
 cloud, and plans the difference as an ordered list of steps, each of them safe.`,
-		Version: version.Line(),
+		Version: operator.VersionLine(),
 		Example: `  fairlead demo
   fairlead plan -f config/samples
   fairlead explain http://shop.example.com/cart -f config/samples`,
@@ -138,7 +137,7 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", columns)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return configuration.FlagError(cmd.Flags(), err)
+		return FlagError(cmd.Flags(), err)
 	})
 	root.AddCommand(
 		newPlan(with.Clouds), newDiff(with.Clouds), newVerify(with.Clouds), newReplay(with.Clouds),
@@ -187,7 +186,7 @@ func newVersion() *cobra.Command {
 		Example: "  fairlead version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Line())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), operator.VersionLine())
 			return err
 		},
 	}

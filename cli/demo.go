@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/demo"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 )
 
@@ -27,7 +27,7 @@ const demoExamples = `  # The samples, with a command line for curl for each rou
   # Request every route, print pass or fail, and end
   fairlead demo --once`
 
-func newDemo(with selection.Clouds) *cobra.Command {
+func newDemo(with access.Clouds) *cobra.Command {
 	var (
 		in   source.Input
 		once bool
@@ -56,7 +56,7 @@ func newDemo(with selection.Clouds) *cobra.Command {
 		},
 	}
 	in.ManifestFlags(cmd, samples)
-	in.Provider.Flags(cmd.Flags(), with, selection.Demonstrates, "that serves")
+	in.Provider.Flags(cmd.Flags(), with, access.Demonstrates, "that serves")
 	cmd.Flags().BoolVar(&once, "once", false, "request every route, print pass or fail, and end")
 	return cmd
 }

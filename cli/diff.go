@@ -16,11 +16,8 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/cli/revision"
 	"fairlead.dev/fairlead/cli/saved"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
@@ -92,7 +89,7 @@ type opposite struct {
 	accepting   string
 }
 
-func newDiff(with selection.Clouds) *cobra.Command {
+func newDiff(with access.Clouds) *cobra.Command {
 	var (
 		in     source.Input
 		from   opposite
@@ -132,7 +129,7 @@ func newDiff(with selection.Clouds) *cobra.Command {
 }
 
 func runDiff(
-	cmd *cobra.Command, with selection.Clouds, in source.Input, from opposite, args []string,
+	cmd *cobra.Command, with access.Clouds, in source.Input, from opposite, args []string,
 	format output.Format,
 ) error {
 	before, after, err := from.sides(cmd, in, args)
@@ -266,7 +263,7 @@ func (o opposite) wantTwo(in source.Input, args []string) error {
 // sinceBase reads the files at the git revision, and their current versions. Each side lacks the
 // files that do not exist there: they are new, or deleted.
 func (o *opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after side, err error) {
-	tree, err := revision.Checkout(cmd.Context(), o.base)
+	tree, err := source.Checkout(cmd.Context(), o.base)
 	if err != nil {
 		return before, after, err
 	}
@@ -287,7 +284,7 @@ func (o *opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after
 }
 
 // acceptancesOf reads the accepted findings of a git revision: an author accepts none of their own.
-func (o *opposite) acceptancesOf(tree *revision.Tree) error {
+func (o *opposite) acceptancesOf(tree *source.Tree) error {
 	if o.accept == "" {
 		return nil
 	}
@@ -366,7 +363,7 @@ type side struct {
 // compareSides compiles both configurations and compares them. If both lack a Secret, they are
 // compiled again with the same one.
 func compareSides(
-	cmd *cobra.Command, with selection.Clouds, before, after *side,
+	cmd *cobra.Command, with access.Clouds, before, after *side,
 ) (comparison.Report, error) {
 	old, now, told, err := bothTables(cmd, with, before, after)
 	if err != nil {
@@ -392,7 +389,7 @@ func compareSides(
 }
 
 func bothTables(
-	cmd *cobra.Command, with selection.Clouds, before, after *side,
+	cmd *cobra.Command, with access.Clouds, before, after *side,
 ) (old, now []*precedence.Table, told []diag.Diagnostic, err error) {
 	err = errors.Join(before.addRecordedSecrets(after), after.addRecordedSecrets(before))
 	if err != nil {
@@ -409,7 +406,7 @@ func bothTables(
 	assumed := slices.Concat(before.assumed(), after.assumed())
 	if missing := program.MissingSecrets(append(told, more...)); len(missing) > 0 {
 		known := []int{len(before.objects.Secrets), len(after.objects.Secrets)}
-		if err := placeholder.AddToBoth(&before.objects, &after.objects, missing); err != nil {
+		if err := source.AddToBoth(&before.objects, &after.objects, missing); err != nil {
 			return nil, nil, nil, err
 		}
 		assumed = append(assumed, namesOf(before.objects.Secrets[known[0]:])...)
@@ -480,7 +477,7 @@ func namesOf(all []*corev1.Secret) []string {
 
 // tables compiles a configuration. It returns the table of each load balancer.
 func (s side) tables(
-	cmd *cobra.Command, with selection.Clouds,
+	cmd *cobra.Command, with access.Clouds,
 ) ([]*precedence.Table, []diag.Diagnostic, error) {
 	if s.state != nil {
 		tables, err := s.state.Read()
@@ -496,7 +493,7 @@ func (s side) tables(
 
 // programs compiles a configuration, for observed load balancers.
 func (s side) programs(
-	cmd *cobra.Command, with selection.Clouds, seen map[lb.Key]*lb.Observed,
+	cmd *cobra.Command, with access.Clouds, seen map[lb.Key]*lb.Observed,
 ) ([]program.Program, []diag.Diagnostic, error) {
 	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
 	if err != nil {
@@ -507,7 +504,7 @@ func (s side) programs(
 
 // compileAssuming compiles the objects with the Secrets that are missing, and returns their names.
 func (s side) compileAssuming(
-	cmd *cobra.Command, with selection.Clouds,
+	cmd *cobra.Command, with access.Clouds,
 ) (tables []*precedence.Table, assumed []string, told []diag.Diagnostic, err error) {
 	tables, told, err = s.tables(cmd, with)
 	missing := program.MissingSecrets(told)
@@ -515,7 +512,7 @@ func (s side) compileAssuming(
 		return tables, nil, told, err
 	}
 	known := len(s.objects.Secrets)
-	if err := placeholder.AddToBoth(&s.objects, &ingress.Objects{}, missing); err != nil {
+	if err := source.AddToBoth(&s.objects, &ingress.Objects{}, missing); err != nil {
 		return nil, nil, nil, err
 	}
 	tables, told, err = s.tables(cmd, with)
@@ -523,7 +520,7 @@ func (s side) compileAssuming(
 }
 
 // saved returns the configuration as a state, with the missing Secrets and without them.
-func (s side) saved(cmd *cobra.Command, with selection.Clouds) (saved.State, error) {
+func (s side) saved(cmd *cobra.Command, with access.Clouds) (saved.State, error) {
 	tables, assumed, _, err := s.compileAssuming(cmd, with)
 	if err != nil {
 		return saved.State{}, err

@@ -20,9 +20,7 @@ import (
 	"fairlead.dev/fairlead/cli/answer"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -70,7 +68,7 @@ const explainExamples = `  # Which Service answers this?
   # All errors, conflicts, and routes that no request can reach
   fairlead explain --all -f config/samples`
 
-func newExplain(with selection.Clouds) *cobra.Command {
+func newExplain(with access.Clouds) *cobra.Command {
 	var (
 		in      source.Input
 		cluster access.Cluster
@@ -138,7 +136,7 @@ type compilation struct {
 // compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
 // balancer existed. Secrets that are missing among files are assumed, as verify and diff do.
 func compileFor(
-	cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster,
+	cmd *cobra.Command, in *source.Input, with access.Clouds, cluster access.Cluster,
 ) (compilation, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
@@ -152,7 +150,7 @@ func compileFor(
 	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, all, options, nil)
 	missing := program.MissingSecrets(diagnostics)
 	if err == nil && in.FromFiles() && len(missing) > 0 {
-		if err := placeholder.AddToBoth(&all, &ingress.Objects{}, missing); err != nil {
+		if err := source.AddToBoth(&all, &ingress.Objects{}, missing); err != nil {
 			return compilation{}, err
 		}
 		assumed := program.AssumedSecrets(diagnostics)

@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/plan"
@@ -57,7 +56,7 @@ const planExamples = `  # The steps that create everything for these manifests
   # The steps that the operator would apply in the cluster of the current kubeconfig
   fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`
 
-func newPlan(with selection.Clouds) *cobra.Command {
+func newPlan(with access.Clouds) *cobra.Command {
 	var (
 		in   source.Input
 		from sources
@@ -120,7 +119,7 @@ type planned struct {
 }
 
 func runPlan(
-	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, show presentation,
+	cmd *cobra.Command, with access.Clouds, in source.Input, from sources, show presentation,
 ) error {
 	compiled := planFiles
 	if from.live {
@@ -179,7 +178,7 @@ func (p planned) verdict(failOn string) error {
 
 // planFiles plans from the state in a file.
 func planFiles(
-	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
+	cmd *cobra.Command, with access.Clouds, in source.Input, from sources,
 ) (planned, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
@@ -208,7 +207,7 @@ func planFiles(
 
 // planLive plans from the state in the cloud.
 func planLive(
-	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
+	cmd *cobra.Command, with access.Clouds, in source.Input, from sources,
 ) (planned, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.Objects(cmd, from.home)

@@ -15,10 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -79,7 +78,7 @@ type proveReport struct {
 
 // run proves a cloud, or deletes what earlier trials have left, and prints the report.
 func (p *proving) run(
-	cmd *cobra.Command, with selection.Clouds, o *operator.Settings, format output.Format,
+	cmd *cobra.Command, with access.Clouds, o *operator.Settings, format output.Format,
 ) error {
 	cloud := with[o.Provider.First()]
 	if cloud.Prove == nil {
@@ -120,7 +119,7 @@ func (p *proving) report(
 	around.Nodes = o.Cluster.KnownInstances
 	options.CallsMade = func() int { return int(calls.Load()) }
 	ctx, began := cmd.Context(), time.Now()
-	r := &proveReport{Version: version.String(), Provider: o.Provider.First()}
+	r := &proveReport{Version: operator.Version(), Provider: o.Provider.First()}
 	if p.clean {
 		r.Installation = trials.Prefix + "*"
 		r.Left, err = p.cleanUp(ctx, cloud.Prove, around, options)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
-	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/serve"
@@ -97,8 +97,8 @@ func TestASelectionOfProviders(t *testing.T) {
 		"edge=https://me:password@a.example": "a user",
 		"aws,edge=https://a edge=https://b":  "edge is there twice",
 	} {
-		var s selection.Selection
-		s.Flags(pflag.NewFlagSet("", pflag.ContinueOnError), testProviders().Clouds, selection.Compiles, "")
+		var s access.Selection
+		s.Flags(pflag.NewFlagSet("", pflag.ContinueOnError), testProviders().Clouds, access.Compiles, "")
 		var err error
 		for arg := range strings.FieldsSeq(args) {
 			if err == nil {

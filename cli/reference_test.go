@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"fairlead.dev/fairlead/cli/configuration"
 	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/test/page"
 )
@@ -68,7 +67,7 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 	all := testProviders()
 	new(operator.Settings).Flags(all.Clouds).VisitAll(func(f *pflag.Flag) {
 		name, unset, usage := described(f)
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", name, configuration.Variable(f.Name), unset, usage)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", name, settingVariable(f.Name), unset, usage)
 	})
 	return b.String()
 }

@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/model/lb"
@@ -74,7 +73,7 @@ type replayed struct {
 // topShown is the default number of printed paths, disagreements and changes.
 const topShown = 10
 
-func newReplay(with selection.Clouds) *cobra.Command {
+func newReplay(with access.Clouds) *cobra.Command {
 	var (
 		in     replayed
 		format output.Format
@@ -168,7 +167,7 @@ func (r replayed) read(cmd *cobra.Command) (traffic.Logs, error) {
 }
 
 func runReplay(
-	cmd *cobra.Command, with selection.Clouds, in replayed, format output.Format,
+	cmd *cobra.Command, with access.Clouds, in replayed, format output.Format,
 ) error {
 	if err := source.OneStdin(in.logs, in.Files, in.change); err != nil {
 		return err
@@ -256,7 +255,7 @@ func (r replayed) then(cmd *cobra.Command, from opposite) (side, error) {
 
 // compile compiles the configurations.
 func (r replayed) compile(
-	cmd *cobra.Command, with selection.Clouds, before, after *side,
+	cmd *cobra.Command, with access.Clouds, before, after *side,
 ) (traffic.Configurations, error) {
 	out := traffic.Configurations{Names: r.names, Change: after != nil, Told: r.observed != ""}
 	state, err := r.loadBalancers(cmd, with, before)
@@ -275,7 +274,7 @@ func (r replayed) compile(
 // loadBalancers returns the load balancers of --observed, of the saved state or, with --live, in
 // the cloud.
 func (r replayed) loadBalancers(
-	cmd *cobra.Command, with selection.Clouds, before *side,
+	cmd *cobra.Command, with access.Clouds, before *side,
 ) (source.State, error) {
 	var out source.State
 	switch {

@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/operator"
-	"fairlead.dev/fairlead/cli/selection"
 )
 
 // This file is fairlead run: the operator.
@@ -29,7 +28,7 @@ const runExamples = `  # In a cluster, with two replicas of which one works
   # On this machine, with the cluster of the current kubeconfig
   fairlead run --provider fake --fake-state fairlead.state.json --log-format console`
 
-func newRun(with selection.Clouds) *cobra.Command {
+func newRun(with access.Clouds) *cobra.Command {
 	var o operator.Settings
 	cmd := &cobra.Command{
 		Use:     "run",
@@ -39,14 +38,14 @@ func newRun(with selection.Clouds) *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	settings := o.Flags(with)
-	configuration.AddTo(cmd, settings)
+	addSettings(cmd, settings)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		from, err := configuration.Resolve(cmd, settings, os.Environ())
+		from, err := resolveSettings(cmd, settings, os.Environ())
 		if err != nil {
 			return err
 		}
 		if show, err := cmd.Flags().GetBool("print-config"); err != nil || show {
-			return errors.Join(err, configuration.Print(cmd.OutOrStdout(), settings, from))
+			return errors.Join(err, printSettings(cmd.OutOrStdout(), settings, from))
 		}
 		return o.Run(cmd.Context(), with, cmd.ErrOrStderr())
 	}

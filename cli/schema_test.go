@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/traffic"
-	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
@@ -35,7 +34,7 @@ func schemas(strict bool) map[string]map[string]any {
 	all := map[string]map[string]any{
 		"plan":        s.of(reflect.TypeFor[program.PlanReport]()),
 		"diff":        s.of(reflect.TypeFor[comparison.Report]()),
-		"verify":      s.of(reflect.TypeFor[verification.Report]()),
+		"verify":      s.of(reflect.TypeFor[verifyReport]()),
 		"replay":      s.of(reflect.TypeFor[traffic.Report]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},

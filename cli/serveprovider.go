@@ -17,11 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/operator"
-	"fairlead.dev/fairlead/cli/reload"
-	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/providers/serve"
 )
 
@@ -43,7 +40,7 @@ type served struct {
 	clientCAs string
 }
 
-func newServeProvider(with selection.Clouds) *cobra.Command {
+func newServeProvider(with access.Clouds) *cobra.Command {
 	var (
 		o operator.Settings
 		s served
@@ -75,11 +72,11 @@ Settings are flags, environment variables such as FAIRLEAD_LISTEN, and a file th
 	settings := o.Flags(with)
 	own := s.flags()
 	settings.AddFlagSet(own)
-	configuration.AddSome(cmd, settings, func(name string) bool {
+	addSomeSettings(cmd, settings, func(name string) bool {
 		return slices.Contains(servedBy, name) || own.Lookup(name) != nil || with.Has(name)
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
+		if _, err := resolveSettings(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
 		return s.run(cmd.Context(), &o, with, cmd.ErrOrStderr())
@@ -105,16 +102,16 @@ func (s *served) flags() *pflag.FlagSet {
 
 // run serves until the context ends.
 func (s *served) run(
-	ctx context.Context, o *operator.Settings, with selection.Clouds, logs io.Writer,
+	ctx context.Context, o *operator.Settings, with access.Clouds, logs io.Writer,
 ) error {
 	logger := logr.FromSlogHandler(o.Logs(logs))
 	if err := s.check(); err != nil {
 		return err
 	}
-	options := serve.Options{Log: logger, Software: "fairlead " + version.String()}
+	options := serve.Options{Log: logger, Software: "fairlead " + operator.Version()}
 	if s.tokenFile != "" {
-		read := func(texts [][]byte) (string, error) { return reload.Token(texts[0]) }
-		token := reload.Files(logger, read, s.tokenFile)
+		read := func(texts [][]byte) (string, error) { return readToken(texts[0]) }
+		token := reloadFiles(logger, read, s.tokenFile)
 		if _, err := token.Read(); err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
@@ -136,7 +133,7 @@ func (s *served) run(
 	if err != nil {
 		return err
 	}
-	logger.Info("serving", "version", version.String(), "provider", o.Provider.String(),
+	logger.Info("serving", "version", operator.Version(), "provider", o.Provider.String(),
 		"at", on.Addr().String(), "tls", config != nil, "token", s.tokenFile != "",
 		"clientCertificates", s.clientCAs != "")
 	if config != nil {
@@ -223,7 +220,7 @@ func (s *served) tls(logger logr.Logger) (*tls.Config, error) {
 	if s.clientCAs != "" {
 		files = append(files, s.clientCAs)
 	}
-	config := reload.Files(logger, reload.TLS, files...)
+	config := reloadFiles(logger, readTLS, files...)
 	if _, err := config.Read(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlead.dev/fairlead/cli/configuration"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/model/ingress"
@@ -34,7 +33,7 @@ func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 	places := map[string]func(t *testing.T, name, value string) []string{
 		"flag": func(_ *testing.T, name, value string) []string { return []string{"--" + name + "=" + value} },
 		"environment": func(t *testing.T, name, value string) []string {
-			t.Setenv(configuration.Variable(name), value)
+			t.Setenv(settingVariable(name), value)
 			return nil
 		},
 		"file": func(t *testing.T, name, value string) []string {
@@ -163,7 +162,7 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"lease", "leases", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
-		if got := configuration.Edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
+		if got := Edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -193,7 +192,7 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 			var o operator.Settings
 			settings := o.Flags(testProviders().Clouds)
 			cmd := &cobra.Command{Use: "run", Run: func(*cobra.Command, []string) {}}
-			configuration.AddTo(cmd, settings)
+			addSettings(cmd, settings)
 			file := filepath.Join(directory(t, map[string]string{"f.yaml": c.file}), "f.yaml")
 			if err := cmd.ParseFlags(append([]string{"--config", file}, c.args...)); err != nil {
 				t.Fatal(err)
@@ -202,7 +201,7 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 			for k, v := range c.variables {
 				environ = append(environ, k+"="+v)
 			}
-			if _, err := configuration.Resolve(cmd, settings, environ); err != nil {
+			if _, err := resolveSettings(cmd, settings, environ); err != nil {
 				t.Fatal(err)
 			}
 			got, err := o.Classes()

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
@@ -35,7 +35,7 @@ const validateExamples = `  # In a pipeline, on all manifests of a repository
   # For a program to read
   fairlead validate ingress.yaml -o json`
 
-func newValidate(with selection.Clouds) *cobra.Command {
+func newValidate(with access.Clouds) *cobra.Command {
 	var (
 		in        source.Input
 		format    output.Format
@@ -94,7 +94,7 @@ type validationFinding struct {
 
 // runValidate compiles the files, and prints what is found.
 func runValidate(
-	cmd *cobra.Command, with selection.Clouds, in *source.Input, namespace string,
+	cmd *cobra.Command, with access.Clouds, in *source.Input, namespace string,
 	format output.Format, failOn string,
 ) error {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)

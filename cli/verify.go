@@ -12,9 +12,7 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
-	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/expect"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -55,7 +53,7 @@ type verified struct {
 	cluster      access.Cluster
 }
 
-func newVerify(with selection.Clouds) *cobra.Command {
+func newVerify(with access.Clouds) *cobra.Command {
 	var (
 		in     verified
 		format output.Format
@@ -84,7 +82,7 @@ func newVerify(with selection.Clouds) *cobra.Command {
 }
 
 func runVerify(
-	cmd *cobra.Command, with selection.Clouds, in verified, format output.Format,
+	cmd *cobra.Command, with access.Clouds, in verified, format output.Format,
 ) error {
 	if len(in.expectations) == 0 {
 		return errors.New("which expectations? --expect names a file with what must be true of requests")
@@ -92,7 +90,7 @@ func runVerify(
 	if err := source.OneStdin(in.expectations, in.Files); err != nil {
 		return err
 	}
-	all, err := verification.Read(in.expectations, cmd.InOrStdin())
+	all, err := readExpectations(in.expectations, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -107,7 +105,7 @@ func runVerify(
 	if err != nil {
 		return err
 	}
-	report := verification.Check(all, tables, places)
+	report := checkExpectations(all, tables, places)
 	if !in.live {
 		report.NotChecked = append(notServed(&in.Input, len(tables), told, ""),
 			aboutNothing(&in.Input, report, told)...)
@@ -134,7 +132,7 @@ func runVerify(
 // its requests, where an Ingress is refused: another provider may serve it, and the cluster may still
 // serve its last accepted version.
 func aboutNothing(
-	in *source.Input, report verification.Report, told []diag.Diagnostic,
+	in *source.Input, report verifyReport, told []diag.Diagnostic,
 ) (out []string) {
 	refused := slices.DeleteFunc(program.AmongFiles(told), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error || d.Source.Kind != "Ingress"
@@ -181,7 +179,7 @@ func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
 // complete compiles the objects with the Secrets that are missing. It complains about Ingresses
 // that are not served.
 func (s side) complete(
-	cmd *cobra.Command, with selection.Clouds,
+	cmd *cobra.Command, with access.Clouds,
 ) ([]*precedence.Table, []diag.Diagnostic, error) {
 	tables, _, diagnostics, err := s.compileAssuming(cmd, with)
 	if err != nil {

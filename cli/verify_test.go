@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/expect"
 )
 
@@ -35,13 +34,13 @@ func pageOfVerify(t *testing.T) (page string, blocks []string) {
 }
 
 // verify decides expectations about manifests on an Application Load Balancer.
-func verify(t *testing.T, expectations string, args ...string) (verification.Report, said) {
+func verify(t *testing.T, expectations string, args ...string) (verifyReport, said) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "expectations.yaml")
 	write(t, file, expectations)
 	args = append([]string{"verify", "--provider", "aws", "--expect", file}, args...)
 	text := fairlead(t, args...)
-	var report verification.Report
+	var report verifyReport
 	if err := json.Unmarshal([]byte(fairlead(t, append(args, "-o", "json")...).out), &report); err != nil {
 		t.Fatalf("%v: %s%s", err, text.out, text.err)
 	}

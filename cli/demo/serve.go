@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
@@ -32,7 +31,7 @@ type Demo struct {
 	out     io.Writer
 	colour  output.Palette
 	pods    backends
-	secrets placeholder.Secrets
+	secrets source.Secrets
 
 	seen     map[lb.Key]*lb.Observed // the load balancers in the cloud; nil before the first turn
 	programs []program.Program       // as they are served

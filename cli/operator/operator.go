@@ -16,8 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/cli/version"
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/scheme"
@@ -26,7 +25,7 @@ import (
 // This file starts the operator and stops it.
 
 // Run runs the operator until the context ends.
-func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Writer) error {
+func (o *Settings) Run(ctx context.Context, with access.Clouds, logs io.Writer) error {
 	handler := o.Logs(logs)
 	logger := logr.FromSlogHandler(handler)
 	libraries := logr.FromSlogHandler(quiet{handler})
@@ -42,7 +41,7 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 	}
 	config.WarningHandler = &warner{logger: logger}
 	config.Wrap((&silence{logger: logger}).watch)
-	logger.Info("starting", "version", version.String(), "provider", o.Provider.String(),
+	logger.Info("starting", "version", Version(), "provider", o.Provider.String(),
 		"cluster", config.Host, "namespace", cmp.Or(o.Cluster.Namespace, "all"),
 		"readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	limitMemory(logger, memlimit.FromCgroup)

@@ -9,7 +9,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -21,7 +20,7 @@ import (
 
 // Settings holds the values of the settings.
 type Settings struct {
-	Provider         selection.Selection
+	Provider         access.Selection
 	Cluster          access.Cluster
 	withoutClass     string
 	manageClass      string
@@ -54,10 +53,10 @@ type Settings struct {
 }
 
 // Flags returns the table. A row checks its value when it is set, wherever the value comes from.
-func (o *Settings) Flags(with selection.Clouds) *pflag.FlagSet {
+func (o *Settings) Flags(with access.Clouds) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.SortFlags = false
-	o.Provider.Flags(flags, with, selection.Serves, "that serve")
+	o.Provider.Flags(flags, with, access.Serves, "that serve")
 	with.Flags(flags)
 	o.Cluster.Flags(flags)
 	flags.Var(flagvalue.ClassName(&o.withoutClass, flagvalue.NoName), "watch-ingress-without-class",

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
@@ -119,7 +118,7 @@ func (t term) options(
 		Workers:       t.workers,
 		TargetWorkers: t.targetWorkers,
 
-		Version:          version.String(),
+		Version:          Version(),
 		Term:             name,
 		ReconcileTimeout: t.reconcileTimeout,
 

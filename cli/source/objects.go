@@ -17,8 +17,6 @@ import (
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
-	"fairlead.dev/fairlead/cli/revision"
-	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/model/ingress"
 )
 
@@ -34,7 +32,7 @@ type Input struct {
 	classNames     classNames
 	withoutClass   string
 	literal        string
-	Provider       selection.Selection
+	Provider       access.Selection
 }
 
 // ManifestFlags adds the flags that say which Ingresses to compile.
@@ -67,9 +65,9 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 }
 
 // ProviderFlag adds the flags that say which providers to compile for.
-func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
-	in.Provider.Flags(cmd.Flags(), with, selection.Compiles, "to compile for")
-	flagvalue.Complete(cmd, "provider", with.NamesOf(selection.Compiles)...)
+func (in *Input) ProviderFlag(cmd *cobra.Command, with access.Clouds) {
+	in.Provider.Flags(cmd.Flags(), with, access.Compiles, "to compile for")
+	flagvalue.Complete(cmd, "provider", with.NamesOf(access.Compiles)...)
 }
 
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as
@@ -154,7 +152,7 @@ func (in *Input) Objects(
 
 // OfRevision returns the same input with the files of a git revision. Files that the revision does
 // not have are left out.
-func (in Input) OfRevision(tree *revision.Tree) (Input, error) {
+func (in Input) OfRevision(tree *Tree) (Input, error) {
 	var errs []error
 	there := func(paths []string) (out []string) {
 		for _, path := range paths {
@@ -177,7 +175,7 @@ func (in Input) OfRevision(tree *revision.Tree) (Input, error) {
 
 // WithoutGone returns the same input without the files and directories that a git revision has and
 // that are gone since.
-func (in Input) WithoutGone(tree *revision.Tree) (Input, error) {
+func (in Input) WithoutGone(tree *Tree) (Input, error) {
 	var errs []error
 	left := func(paths []string) (out []string) {
 		for _, path := range paths {

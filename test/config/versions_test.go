@@ -11,7 +11,7 @@ import (
 // TestVersionsAreSaidAlike: the oldest API server, by its minor version, is written in more than
 // one place.
 func TestVersionsAreSaidAlike(t *testing.T) {
-	const guide, version = "../../docs/reference/compatibility.md", "../../cli/version/version.go"
+	const guide, version = "../../docs/reference/compatibility.md", "../../cli/operator/version.go"
 	oldest := found(t, "../oldest/apiserver/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)
 	newest := found(t, "../controlplane/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)
 	types := found(t, "../../go.mod", `k8s.io/api v0\.(\d+)\.`)

@@ -1,4 +1,4 @@
-package verification
+package cli
 
 import (
 	"fmt"
@@ -16,15 +16,15 @@ import (
 // This file has the report of verify.
 
 // A Report is the JSON that verify prints: keys may be added, and none may change.
-type Report struct {
+type verifyReport struct {
 	Expectations []expect.Result `json:"expectations"`
 	// NotChecked has the reasons why less was checked than the caller expects.
-	NotChecked []string `json:"notChecked"`
-	Summary    Summary  `json:"summary"`
+	NotChecked []string      `json:"notChecked"`
+	Summary    verifySummary `json:"summary"`
 }
 
 // A Summary counts expectations.
-type Summary struct {
+type verifySummary struct {
 	Expectations int `json:"expectations"`
 	Holds        int `json:"holds"`
 	// Unused are those that hold because no load balancer gets such requests.
@@ -36,8 +36,8 @@ type Summary struct {
 }
 
 // Check decides expectations about load balancers, whose Ingresses are at places in files.
-func Check(all []Expectation, tables []*precedence.Table, places manifests.Places) Report {
-	r := Report{Expectations: []expect.Result{}, NotChecked: []string{}}
+func checkExpectations(all []fileExpectation, tables []*precedence.Table, places manifests.Places) verifyReport {
+	r := verifyReport{Expectations: []expect.Result{}, NotChecked: []string{}}
 	finder := requests.NewFinder(requests.OfCommand)
 	for _, e := range all {
 		result := expect.Check(e.Expectation, tables, finder)
@@ -53,7 +53,7 @@ func Check(all []Expectation, tables []*precedence.Table, places manifests.Place
 	return r
 }
 
-func (r *Report) add(result expect.Result) {
+func (r *verifyReport) add(result expect.Result) {
 	r.Expectations = append(r.Expectations, result)
 	s := &r.Summary
 	s.Expectations++
@@ -71,10 +71,10 @@ func (r *Report) add(result expect.Result) {
 }
 
 // Holds reports whether it is certain that all expectations hold.
-func (r Report) Holds() bool { return r.Summary.Violated+r.Summary.Undecided == 0 }
+func (r verifyReport) Holds() bool { return r.Summary.Violated+r.Summary.Undecided == 0 }
 
 // String returns the summary in one line.
-func (s Summary) String() string {
+func (s verifySummary) String() string {
 	parts := []string{fmt.Sprintf("%d of %d expectations hold", s.Holds, s.Expectations)}
 	if s.Unused > 0 {
 		parts[0] += fmt.Sprintf(" (%d of them: no load balancer gets such requests)", s.Unused)
@@ -93,7 +93,7 @@ func (s Summary) String() string {
 const mostShown = 10
 
 // Text returns the report as text.
-func (r Report) Text(colour output.Palette) string {
+func (r verifyReport) Text(colour output.Palette) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")

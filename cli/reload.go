@@ -1,6 +1,4 @@
-// Package reload reads files again that are replaced while the process runs: tokens, certificates
-// and keys.
-package reload
+package cli
 
 import (
 	"bytes"
@@ -22,7 +20,7 @@ const looksEvery = time.Second
 
 // A Value is read from files, and again when these change. While they cannot be read, it stays as
 // it was: two files may be replaced one after the other.
-type Value[T any] struct {
+type reloaded[T any] struct {
 	logger logr.Logger
 	files  []string
 	parse  func(texts [][]byte) (T, error)
@@ -34,21 +32,21 @@ type Value[T any] struct {
 	wrong  string // the error that was logged last
 }
 
-func Files[T any](
+func reloadFiles[T any](
 	logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string,
-) *Value[T] {
-	return &Value[T]{logger: logger, files: files, parse: parse}
+) *reloaded[T] {
+	return &reloaded[T]{logger: logger, files: files, parse: parse}
 }
 
 // Read reads the value for the first time. It has to be there.
-func (r *Value[T]) Read() (T, error) {
+func (r *reloaded[T]) Read() (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.value, r.read()
 }
 
 // Current returns the value in the files, or the last one that could be read.
-func (r *Value[T]) Current() T {
+func (r *reloaded[T]) Current() T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.looked) >= looksEvery {
@@ -61,7 +59,7 @@ func (r *Value[T]) Current() T {
 }
 
 // read reads the files. The lock is held.
-func (r *Value[T]) read() error {
+func (r *reloaded[T]) read() error {
 	r.looked = time.Now()
 	var texts [][]byte
 	for _, file := range r.files {
@@ -87,7 +85,7 @@ func (r *Value[T]) read() error {
 }
 
 // Token reads a bearer token.
-func Token(text []byte) (string, error) {
+func readToken(text []byte) (string, error) {
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", errors.New("it has to have one token of printable ASCII, and nothing else")
@@ -96,7 +94,7 @@ func Token(text []byte) (string, error) {
 }
 
 // TLS reads a certificate, its key and, if they are given, the CA certificates of clients.
-func TLS(texts [][]byte) (*tls.Config, error) {
+func readTLS(texts [][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
 		return nil, fmt.Errorf("reading a certificate and its key: %w", err)

@@ -1,6 +1,4 @@
-// Package selection opens the providers that a command names: clouds of the binary, by their names,
-// and providers that are other processes, by names and URLs.
-package selection
+package access
 
 import (
 	"context"

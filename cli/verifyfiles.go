@@ -1,5 +1,4 @@
-// Package verification reads expectations from files, and prints which of them hold.
-package verification
+package cli
 
 import (
 	"bytes"
@@ -18,7 +17,7 @@ import (
 // that classes name.
 
 // An Expectation is an expectation in a file.
-type Expectation struct {
+type fileExpectation struct {
 	expect.Expectation
 	File string
 }
@@ -28,8 +27,8 @@ type Expectation struct {
 const mostBytes = 1 << 20
 
 // Read reads the expectations of files; - is standard input. Errors have file and line.
-func Read(files []string, stdin io.Reader) ([]Expectation, error) {
-	var out []Expectation
+func readExpectations(files []string, stdin io.Reader) ([]fileExpectation, error) {
+	var out []fileExpectation
 	for _, file := range files {
 		text, err := contents(file, stdin)
 		if err != nil {
@@ -41,13 +40,13 @@ func Read(files []string, stdin io.Reader) ([]Expectation, error) {
 			return nil, errorAt(file, err)
 		}
 		for _, e := range all {
-			same := func(o Expectation) bool { return o.Name == e.Name }
+			same := func(o fileExpectation) bool { return o.Name == e.Name }
 			if at := slices.IndexFunc(out, same); at >= 0 {
 				before := manifests.Place{File: out[at].File, Line: out[at].Line}
 				return nil, errorAt(file, expect.Error{Line: e.Line,
 					Text: fmt.Sprintf("name %q is used in %s", e.Name, before)})
 			}
-			out = append(out, Expectation{e, file})
+			out = append(out, fileExpectation{e, file})
 		}
 	}
 	return out, nil

@@ -1,6 +1,4 @@
-// Package placeholder makes the Secrets that manifests leave out: Secrets are rarely kept with
-// manifests, and without them a host is not served over HTTPS.
-package placeholder
+package source
 
 import (
 	"fmt"

@@ -1,5 +1,4 @@
-// Package configuration reads settings from flags, from the environment and from a file.
-package configuration
+package cli
 
 import (
 	"encoding/json"
@@ -28,14 +27,14 @@ import (
 type given struct{ setting, value, from string }
 
 // AddTo adds settings to a command, and a flag that prints them.
-func AddTo(cmd *cobra.Command, settings *pflag.FlagSet) {
-	AddSome(cmd, settings, func(string) bool { return true })
+func addSettings(cmd *cobra.Command, settings *pflag.FlagSet) {
+	addSomeSettings(cmd, settings, func(string) bool { return true })
 	const usage = "print each setting and where it comes from, and do nothing else"
 	cmd.Flags().Bool("print-config", false, usage)
 }
 
 // AddSome adds those settings to a command that it uses, and the flag for their file.
-func AddSome(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string) bool) {
+func addSomeSettings(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string) bool) {
 	cmd.Flags().SortFlags = false
 	settings.VisitAll(func(f *pflag.Flag) {
 		if !uses(f.Name) {
@@ -46,14 +45,14 @@ func AddSome(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string)
 			flagvalue.Complete(cmd, f.Name, c.Values...)
 		}
 	})
-	usage := "`FILE` of settings in YAML, by the names of these flags; also " + Variable("config")
+	usage := "`FILE` of settings in YAML, by the names of these flags; also " + settingVariable("config")
 	cmd.Flags().String("config", "", usage)
 	flagvalue.Must(cmd.MarkFlagFilename("config", "yaml", "yml", "json"))
 }
 
 // Resolve sets each setting to the value that wins. It returns the sources of the settings that
 // have one.
-func Resolve(
+func resolveSettings(
 	cmd *cobra.Command, settings *pflag.FlagSet, environ []string,
 ) (map[string]string, error) {
 	byFlag, byVariable := flagsGiven(settings), variablesGiven(environ)
@@ -79,7 +78,7 @@ func Resolve(
 		f := settings.Lookup(g.setting)
 		if f == nil {
 			problems = append(problems,
-				fmt.Errorf("%s: there is no such setting%s", g.from, Meant("", namesOf(settings), g.setting)))
+				fmt.Errorf("%s: there is no such setting%s", g.from, Meant("", settingNames(settings), g.setting)))
 			continue
 		}
 		if several, ok := f.Value.(interface{ Reset() }); ok {
@@ -105,7 +104,7 @@ func flagsGiven(settings *pflag.FlagSet) (out []given) {
 const variablePrefix = "FAIRLEAD_"
 
 // Variable returns the name of a setting in the environment.
-func Variable(setting string) string {
+func settingVariable(setting string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
@@ -163,7 +162,7 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 		return invalid("--"+value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &name) && name.GetSpecifiedShortnames() == "":
 		return fmt.Errorf("--%s: there is no such flag%s", name.GetSpecifiedName(),
-			Meant("--", namesOf(flags), name.GetSpecifiedName()))
+			Meant("--", settingNames(flags), name.GetSpecifiedName()))
 	}
 	return err
 }
@@ -175,7 +174,7 @@ func invalid(from, value string, err error) error {
 	return fmt.Errorf("%s: %q: %w", from, value, err)
 }
 
-func namesOf(settings *pflag.FlagSet) (out []string) {
+func settingNames(settings *pflag.FlagSet) (out []string) {
 	settings.VisitAll(func(f *pflag.Flag) { out = append(out, f.Name) })
 	return out
 }
@@ -217,7 +216,7 @@ func Edits(a, b string) int {
 }
 
 // Print prints the settings as a file, with the source of each in a comment.
-func Print(w io.Writer, settings *pflag.FlagSet, from map[string]string) error {
+func printSettings(w io.Writer, settings *pflag.FlagSet, from map[string]string) error {
 	var problems []error
 	settings.VisitAll(func(f *pflag.Flag) {
 		value := f.Value.String()

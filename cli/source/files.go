@@ -1,4 +1,4 @@
-package revision
+package source
 
 import (
 	"bufio"

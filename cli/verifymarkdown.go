@@ -1,4 +1,4 @@
-package verification
+package cli
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // This file prints a report for a comment on a pull request.
 
 // Markdown returns the report as Markdown: the expectations that do not hold.
-func (r Report) Markdown() string {
+func (r verifyReport) Markdown() string {
 	var b output.Comment
 	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)
 	b.List("not checked", r.NotChecked)

@@ -1,5 +1,4 @@
-// Package revision reads files at a revision of a git repository.
-package revision
+package source
 
 import (
 	"bytes"

@@ -1,5 +1,4 @@
-// Package version names the version of this binary, and those of Kubernetes that it is for.
-package version
+package operator
 
 import (
 	"cmp"
@@ -12,15 +11,15 @@ import (
 var release string
 
 // Kubernetes are the versions of its API server that the tests run on.
-const Kubernetes = "1.31 to 1.36"
+const KubernetesVersions = "1.31 to 1.36"
 
 // Line describes the binary in a line.
-func Line() string {
-	return fmt.Sprintf("fairlead %s %s, for Kubernetes %s", String(), runtime.Version(), Kubernetes)
+func VersionLine() string {
+	return fmt.Sprintf("fairlead %s %s, for Kubernetes %s", Version(), runtime.Version(), KubernetesVersions)
 }
 
 // String returns the version, and the revision of the sources as far as the Go tool recorded it.
-func String() string {
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return cmp.Or(release, "(unknown)")
