@@ -74,7 +74,7 @@ func meant(parent *cobra.Command, args []string, err error) error {
 	}
 	named := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
 	if at := slices.IndexFunc(args, named); err != nil && at >= 0 {
-		return fmt.Errorf("%w%s", err, Meant("", names, args[at]))
+		return fmt.Errorf("%w%s", err, meantAmong("", names, args[at]))
 	}
 	return err
 }

@@ -26,14 +26,14 @@ import (
 // A given value is one that was set for a setting.
 type given struct{ setting, value, from string }
 
-// AddTo adds settings to a command, and a flag that prints them.
+// addSettings adds settings to a command, and a flag that prints them.
 func addSettings(cmd *cobra.Command, settings *pflag.FlagSet) {
 	addSomeSettings(cmd, settings, func(string) bool { return true })
 	const usage = "print each setting and where it comes from, and do nothing else"
 	cmd.Flags().Bool("print-config", false, usage)
 }
 
-// AddSome adds those settings to a command that it uses, and the flag for their file.
+// addSomeSettings adds those settings to a command that it uses, and the flag for their file.
 func addSomeSettings(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string) bool) {
 	cmd.Flags().SortFlags = false
 	settings.VisitAll(func(f *pflag.Flag) {
@@ -50,7 +50,7 @@ func addSomeSettings(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name
 	flagvalue.Must(cmd.MarkFlagFilename("config", "yaml", "yml", "json"))
 }
 
-// Resolve sets each setting to the value that wins. It returns the sources of the settings that
+// resolveSettings sets each setting to the value that wins. It returns the sources of the settings that
 // have one.
 func resolveSettings(
 	cmd *cobra.Command, settings *pflag.FlagSet, environ []string,
@@ -78,7 +78,7 @@ func resolveSettings(
 		f := settings.Lookup(g.setting)
 		if f == nil {
 			problems = append(problems,
-				fmt.Errorf("%s: there is no such setting%s", g.from, Meant("", settingNames(settings), g.setting)))
+				fmt.Errorf("%s: there is no such setting%s", g.from, meantAmong("", settingNames(settings), g.setting)))
 			continue
 		}
 		if several, ok := f.Value.(interface{ Reset() }); ok {
@@ -103,7 +103,7 @@ func flagsGiven(settings *pflag.FlagSet) (out []given) {
 
 const variablePrefix = "FAIRLEAD_"
 
-// Variable returns the name of a setting in the environment.
+// settingVariable returns the name of a setting in the environment.
 func settingVariable(setting string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
@@ -162,7 +162,7 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 		return invalid("--"+value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &name) && name.GetSpecifiedShortnames() == "":
 		return fmt.Errorf("--%s: there is no such flag%s", name.GetSpecifiedName(),
-			Meant("--", settingNames(flags), name.GetSpecifiedName()))
+			meantAmong("--", settingNames(flags), name.GetSpecifiedName()))
 	}
 	return err
 }
@@ -179,12 +179,12 @@ func settingNames(settings *pflag.FlagSet) (out []string) {
 	return out
 }
 
-// Meant asks whether the most similar of some names was meant, if one is similar. The prefix is
+// meantAmong asks whether the most similar of some names was meant, if one is similar. The prefix is
 // printed before it.
-func Meant(prefix string, names []string, name string) string {
+func meantAmong(prefix string, names []string, name string) string {
 	best, fewest := "", 1+len(name)/2
 	for _, known := range names {
-		if n := Edits(known, name); n < fewest {
+		if n := edits(known, name); n < fewest {
 			best, fewest = known, n
 		}
 	}
@@ -194,8 +194,8 @@ func Meant(prefix string, names []string, name string) string {
 	return "; did you mean " + prefix + best + "?"
 }
 
-// Edits returns the number of letters to insert, delete or replace that turn one word into another.
-func Edits(a, b string) int {
+// edits returns the number of letters to insert, delete or replace that turn one word into another.
+func edits(a, b string) int {
 	row := make([]int, len(b)+1) // the edits from the letters of a so far to each prefix of b
 	for j := range row {
 		row[j] = j
@@ -215,7 +215,7 @@ func Edits(a, b string) int {
 	return row[len(b)]
 }
 
-// Print prints the settings as a file, with the source of each in a comment.
+// printSettings prints the settings as a file, with the source of each in a comment.
 func printSettings(w io.Writer, settings *pflag.FlagSet, from map[string]string) error {
 	var problems []error
 	settings.VisitAll(func(f *pflag.Flag) {

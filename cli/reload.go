@@ -18,7 +18,7 @@ import (
 // looksEvery is the time after which files are read again.
 const looksEvery = time.Second
 
-// A Value is read from files, and again when these change. While they cannot be read, it stays as
+// A reloaded is read from files, and again when these change. While they cannot be read, it stays as
 // it was: two files may be replaced one after the other.
 type reloaded[T any] struct {
 	logger logr.Logger
@@ -84,7 +84,7 @@ func (r *reloaded[T]) read() error {
 	return nil
 }
 
-// Token reads a bearer token.
+// readToken reads a bearer token.
 func readToken(text []byte) (string, error) {
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -93,7 +93,7 @@ func readToken(text []byte) (string, error) {
 	return token, nil
 }
 
-// TLS reads a certificate, its key and, if they are given, the CA certificates of clients.
+// readTLS reads a certificate, its key and, if they are given, the CA certificates of clients.
 func readTLS(texts [][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {

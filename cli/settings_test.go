@@ -162,7 +162,7 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"lease", "leases", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
-		if got := Edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
+		if got := edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // This file reads files with expectations: a file of expectations, or manifests of the ConfigMap
 // that classes name.
 
-// An Expectation is an expectation in a file.
+// An fileExpectation is an expectation in a file.
 type fileExpectation struct {
 	expect.Expectation
 	File string
@@ -26,7 +26,7 @@ type fileExpectation struct {
 // (https://kubernetes.io/docs/concepts/configuration/configmap/).
 const mostBytes = 1 << 20
 
-// Read reads the expectations of files; - is standard input. Errors have file and line.
+// readExpectations reads the expectations of files; - is standard input. Errors have file and line.
 func readExpectations(files []string, stdin io.Reader) ([]fileExpectation, error) {
 	var out []fileExpectation
 	for _, file := range files {

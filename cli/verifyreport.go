@@ -15,7 +15,7 @@ import (
 
 // This file has the report of verify.
 
-// A Report is the JSON that verify prints: keys may be added, and none may change.
+// A verifyReport is the JSON that verify prints: keys may be added, and none may change.
 type verifyReport struct {
 	Expectations []expect.Result `json:"expectations"`
 	// NotChecked has the reasons why less was checked than the caller expects.
@@ -23,7 +23,7 @@ type verifyReport struct {
 	Summary    verifySummary `json:"summary"`
 }
 
-// A Summary counts expectations.
+// A verifySummary counts expectations.
 type verifySummary struct {
 	Expectations int `json:"expectations"`
 	Holds        int `json:"holds"`
@@ -35,7 +35,7 @@ type verifySummary struct {
 	Requests int `json:"requests"`
 }
 
-// Check decides expectations about load balancers, whose Ingresses are at places in files.
+// checkExpectations decides expectations about load balancers, whose Ingresses are at places in files.
 func checkExpectations(all []fileExpectation, tables []*precedence.Table, places manifests.Places) verifyReport {
 	r := verifyReport{Expectations: []expect.Result{}, NotChecked: []string{}}
 	finder := requests.NewFinder(requests.OfCommand)

@@ -1,5 +1,5 @@
-// Package access reaches the cluster that a command works on: the flags that name it, its API
-// server, and the questions that a cloud has about it.
+// Package access reaches what a command works on: a cluster, by the flags that name it, and clouds of the binary or
+// providers that are other processes, by names and URLs.
 package access
 
 import (

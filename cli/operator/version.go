@@ -10,15 +10,15 @@ import (
 // release is the version of a release. The Dockerfile sets it.
 var release string
 
-// Kubernetes are the versions of its API server that the tests run on.
+// KubernetesVersions are the versions of its API server that the tests run on.
 const KubernetesVersions = "1.31 to 1.36"
 
-// Line describes the binary in a line.
+// VersionLine describes the binary in a line.
 func VersionLine() string {
 	return fmt.Sprintf("fairlead %s %s, for Kubernetes %s", Version(), runtime.Version(), KubernetesVersions)
 }
 
-// String returns the version, and the revision of the sources as far as the Go tool recorded it.
+// Version returns the version, and the revision of the sources as far as the Go tool recorded it.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,5 +1,5 @@
-// Package source reads the objects that commands compile, from files or from a cluster, and the
-// load balancers that are there.
+// Package source reads the objects that commands compile and the load balancers that are there, wherever they are: in
+// files, at a revision of a git repository, or in a cluster. Secrets that files leave out are made up.
 package source
 
 import (
