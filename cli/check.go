@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"fairlead.dev/fairlead/controllers/scheme"
+	kube "fairlead.dev/fairlead/controllers/cluster"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/discovery"
@@ -209,7 +209,7 @@ func reach(config *rest.Config, as string) (cluster.Live, error) {
 	if err != nil {
 		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
 	}
-	out, err := client.New(config, client.Options{Scheme: scheme.New()})
+	out, err := client.New(config, client.Options{Scheme: kube.NewScheme()})
 	if err != nil {
 		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
 	}

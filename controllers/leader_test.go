@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -83,7 +82,7 @@ func TestAFollowerIsWarm(t *testing.T) {
 // probe.
 func TestReadinessWaitsForCaches(t *testing.T) {
 	w := emptyWorld(t, kube.Shared(t))
-	c, err := cache.New(w.cluster.Config, cache.Options{Scheme: scheme.New()})
+	c, err := cache.New(w.cluster.Config, cache.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

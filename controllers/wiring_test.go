@@ -28,10 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/controllertest"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -103,7 +103,7 @@ func (informers) GetInformer(context.Context, client.Object, ...cache.InformerGe
 // newRecordingManager returns a manager that knows the kinds of the operator.
 func newRecordingManager(t *testing.T) *recordingManager {
 	t.Helper()
-	kinds := scheme.New()
+	kinds := cluster.NewScheme()
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for kind := range kinds.AllKnownTypes() {
 		mapper.Add(kind, meta.RESTScopeNamespace)

@@ -34,7 +34,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -73,13 +72,13 @@ func newWorld(t *testing.T) *world {
 }
 
 // emptyWorld is a world whose operator has yet to run.
-func emptyWorld(t *testing.T, cluster *kube.Cluster, edits ...func(*fake.Options)) *world {
+func emptyWorld(t *testing.T, kubernetes *kube.Cluster, edits ...func(*fake.Options)) *world {
 	t.Helper()
-	c, err := client.New(cluster.Config, client.Options{Scheme: scheme.New()})
+	c, err := client.New(kubernetes.Config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := cluster.Namespace(t)
+	namespace := kubernetes.Namespace(t)
 	options := fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond}
 	for _, edit := range edits {
 		edit(&options)
@@ -89,7 +88,7 @@ func emptyWorld(t *testing.T, cluster *kube.Cluster, edits ...func(*fake.Options
 		t.Fatal(err)
 	}
 	t.Cleanup(cloud.Close)
-	w := &world{T: t, Client: c, cluster: cluster, namespace: namespace, class: namespace, cloud: &meter{Cloud: cloud}}
+	w := &world{T: t, Client: c, cluster: kubernetes, namespace: namespace, class: namespace, cloud: &meter{Cloud: cloud}}
 	w.create(&networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.class},
 		Spec:       networkingv1.IngressClassSpec{Controller: ingress.ControllerName},
@@ -124,7 +123,7 @@ func (w *world) start(ctx context.Context, edits ...func(*settings)) <-chan erro
 	w.Helper()
 	s := settings{
 		manager: manager.Options{
-			Scheme:  scheme.New(),
+			Scheme:  cluster.NewScheme(),
 			Logger:  logr.Discard(),
 			Metrics: metricsserver.Options{BindAddress: "0"},
 			Cache:   cluster.Cache(cluster.SecretsAll, w.namespace),

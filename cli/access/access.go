@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -76,7 +76,7 @@ func (c Cluster) Client() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := client.New(config, client.Options{Scheme: scheme.New()})
+	out, err := client.New(config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("reaching the cluster: %w", err)
 	}

@@ -19,7 +19,6 @@ import (
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/scheme"
 )
 
 // This file starts the operator and stops it.
@@ -96,7 +95,7 @@ func runUntilStopped(
 // manager returns the options of the manager that runs the controllers.
 func (o *Settings) manager(logger logr.Logger) manager.Options {
 	return manager.Options{
-		Scheme:                        scheme.New(),
+		Scheme:                        cluster.NewScheme(),
 		Logger:                        logger,
 		LeaderElection:                o.leaderElect,
 		LeaseDuration:                 &o.leaseLasts,

@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"fairlead.dev/fairlead/controllers/podcache"
 )
 
 // This file has the options of the caches.
@@ -24,7 +22,7 @@ import (
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
 	o.ByObject = map[client.Object]cache.ByObject{
-		&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: podcache.Transform},
+		&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: TransformPod},
 	}
 	if secrets == SecretsLabelled {
 		o.ByObject[SecretMetadata()] = cache.ByObject{

@@ -7,8 +7,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-
-	"fairlead.dev/fairlead/controllers/scheme"
 )
 
 // This file has the cluster in memory on which reading is tested.
@@ -16,7 +14,7 @@ import (
 // clusterOf returns a client of a cluster that has some objects, with the indexes of the cache.
 func clusterOf(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	b := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(objects...)
+	b := fake.NewClientBuilder().WithScheme(NewScheme()).WithObjects(objects...)
 	for _, i := range Indexes() {
 		b = b.WithIndex(i.Of, i.Field, i.Values)
 	}

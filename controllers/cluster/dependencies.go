@@ -4,7 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -15,19 +14,19 @@ import (
 // and the objects in their last snapshot.
 type Dependencies struct {
 	mu         sync.Mutex
-	Dependents multimap.Map[Ref, lb.Key]
-	Members    multimap.Map[lb.Key, string] // Ingresses by namespace/name
-	groups     multimap.Map[string, lb.Key] // load balancers with members, by group
-	classes    multimap.Map[string, lb.Key] // load balancers with members, by class
-	tenants    multimap.Map[string, lb.Key] // load balancers with members, by tenant
-	Refs       map[lb.Key][]Ref             // the objects in the last snapshot
+	Dependents Multimap[Ref, lb.Key]
+	Members    Multimap[lb.Key, string] // Ingresses by namespace/name
+	groups     Multimap[string, lb.Key] // load balancers with members, by group
+	classes    Multimap[string, lb.Key] // load balancers with members, by class
+	tenants    Multimap[string, lb.Key] // load balancers with members, by tenant
+	Refs       map[lb.Key][]Ref         // the objects in the last snapshot
 }
 
 func NewDependencies() *Dependencies {
 	return &Dependencies{
-		Dependents: multimap.Map[Ref, lb.Key]{}, Members: multimap.Map[lb.Key, string]{},
-		groups: multimap.Map[string, lb.Key]{}, classes: multimap.Map[string, lb.Key]{},
-		tenants: multimap.Map[string, lb.Key]{}, Refs: map[lb.Key][]Ref{},
+		Dependents: Multimap[Ref, lb.Key]{}, Members: Multimap[lb.Key, string]{},
+		groups: Multimap[string, lb.Key]{}, classes: Multimap[string, lb.Key]{},
+		tenants: Multimap[string, lb.Key]{}, Refs: map[lb.Key][]Ref{},
 	}
 }
 

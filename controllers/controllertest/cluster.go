@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -36,7 +35,7 @@ func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
 	class.Spec.Controller = ingress.ControllerName
 	objects = append(objects, class, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
-	known := scheme.New()
+	known := cluster.NewScheme()
 	stored := clienttesting.NewObjectTracker(known, serializer.NewCodecFactory(known).UniversalDecoder())
 	b := fake.NewClientBuilder().WithScheme(known).WithObjectTracker(bounded{stored}).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{})

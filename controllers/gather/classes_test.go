@@ -15,7 +15,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
@@ -32,7 +31,7 @@ func classed(t *testing.T) *Gatherer {
 		}
 		return c
 	}
-	b := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(
+	b := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithObjects(
 		class("clusterwide", v1alpha1.KindClusterLoadBalancerClass, "", "all"), class("namespaced", v1alpha1.KindLoadBalancerClass, "infra", "some"),
 		class("same", v1alpha1.KindClusterLoadBalancerClass, "", "all"), class("missing", v1alpha1.KindClusterLoadBalancerClass, "", "missing"),
 		class("unknown", "Service", "infra", "some"), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "bare", ResourceVersion: "1"}},

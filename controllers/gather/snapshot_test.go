@@ -18,7 +18,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -50,7 +49,7 @@ func clusterOf(t *testing.T, objects ...client.Object) client.WithWatch {
 		{Name: "closed", NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"team": "b"}}},
 	}
 	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "a"}}}
-	b := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(append(objects, class, foreign, parameters, shop)...)
+	b := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithObjects(append(objects, class, foreign, parameters, shop)...)
 	for _, i := range cluster.Indexes() {
 		b = b.WithIndex(i.Of, i.Field, i.Values)
 	}

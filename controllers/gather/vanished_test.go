@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -64,7 +63,7 @@ func (l loaded) Load(context.Context) (map[lb.Key]records.Record, error) { retur
 // LoadBalancer that is annotated unless that is "", and records with some members each.
 func vanishingGatherer(t *testing.T, there []string, annotated string, remembered map[lb.Key][]v1alpha1.MemberMemory) *Gatherer {
 	t.Helper()
-	b := fake.NewClientBuilder().WithScheme(scheme.New())
+	b := fake.NewClientBuilder().WithScheme(cluster.NewScheme())
 	for _, name := range there {
 		b = b.WithObjects(&networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}})
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 const others = "example.com/others"
@@ -25,7 +25,7 @@ func written(t *testing.T, changed bool, finalizers ...string) (client.Client, *
 	t.Helper()
 	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: finalizers, Labels: map[string]string{"app": "web"}}}
 	ing.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "theirs.example"}}
-	c := fake.NewClientBuilder().WithScheme(scheme.New()).WithStatusSubresource(ing).WithObjects(ing).Build()
+	c := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithStatusSubresource(ing).WithObjects(ing).Build()
 	read := get(t, c)
 	if changed {
 		later := read.DeepCopy()

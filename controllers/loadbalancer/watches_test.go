@@ -24,7 +24,6 @@ import (
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/settings"
@@ -47,7 +46,7 @@ func newWatching(t *testing.T, readOnly bool, mode cluster.SecretsMode, objects 
 	g := controllertest.NewGatherer(c)
 	g.Secrets = cluster.NewSecretReader(mode, c, c)
 	g.Memories = records.NewCache(records.NewStore(c, c, ""), readOnly)
-	kinds := scheme.New()
+	kinds := cluster.NewScheme()
 	kinds.AddKnownTypes(schema.GroupVersion{Group: "meta.k8s.io", Version: "v1"}, &metav1.PartialObjectMetadata{})
 	w := &watching{T: t, Client: c, from: &informertest.FakeInformers{Scheme: kinds}}
 	w.q = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -55,7 +55,7 @@ type trial struct {
 }
 
 func newTrial(kept remembered, failing interceptor.Funcs, objects ...client.Object) trial {
-	c := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(objects...).WithInterceptorFuncs(failing).Build()
+	c := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithObjects(objects...).WithInterceptorFuncs(failing).Build()
 	told := events.NewFakeRecorder(10)
 	maker, _ := New("fairlead", nil, c, told, records.NewCache(kept, false))
 	m := maker.(*classMaker)

@@ -23,7 +23,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/podcache"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/endpoints"
@@ -208,9 +207,9 @@ func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 			return nil
 		}),
 		queue.Watch[client.Object](from, &corev1.Pod{}, func(before, _ client.Object) bool {
-			return !atGate(podcache.Pod(before))
+			return !atGate(cluster.PodIn(before))
 		}, func(_ context.Context, pod client.Object) []types.NamespacedName {
-			if !atGate(podcache.Pod(pod)) {
+			if !atGate(cluster.PodIn(pod)) {
 				return nil
 			}
 			return []types.NamespacedName{client.ObjectKeyFromObject(pod)}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
@@ -55,8 +55,8 @@ type Cache struct {
 	mu      sync.Mutex
 	records map[lb.Key]Record              // nil before they are read
 	parsed  map[lb.Key]memory.LoadBalancer // their parts for the compiler
-	holders multimap.Map[string, lb.Key]
-	tenants multimap.Map[string, lb.Key] // as Key.Tenant names them
+	holders cluster.Multimap[string, lb.Key]
+	tenants cluster.Multimap[string, lb.Key] // as Key.Tenant names them
 	// certificates counts those of Secrets, by namespace and load balancer.
 	certificates map[string]map[lb.Key]int
 }
@@ -84,7 +84,7 @@ func (m *Cache) Ready(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records, m.parsed = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}
-	m.holders, m.tenants = multimap.Map[string, lb.Key]{}, multimap.Map[string, lb.Key]{}
+	m.holders, m.tenants = cluster.Multimap[string, lb.Key]{}, cluster.Multimap[string, lb.Key]{}
 	m.certificates = map[string]map[lb.Key]int{}
 	for key, r := range records {
 		m.put(key, r)

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
@@ -314,7 +314,7 @@ func TestWhatARecordSays(t *testing.T) {
 // one that only plans.
 func clusterWith(t *testing.T, funcs interceptor.Funcs) client.WithWatch {
 	t.Helper()
-	c := fake.NewClientBuilder().WithScheme(scheme.New()).WithStatusSubresource(&v1alpha1.LoadBalancer{}).WithInterceptorFuncs(funcs).Build()
+	c := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithStatusSubresource(&v1alpha1.LoadBalancer{}).WithInterceptorFuncs(funcs).Build()
 	remembers := members("shop/web")
 	remembers.Address = "carried out"
 	if err := NewStore(c, c, "").Save(t.Context(), webKey, remembers); err != nil {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -32,7 +32,7 @@ func large(t *testing.T) Record {
 // and by the next one, and a change of one member is a small write.
 func TestVersionsAreWrittenInParts(t *testing.T) {
 	var patches []int
-	server := fake.NewClientBuilder().WithScheme(scheme.New()).WithStatusSubresource(&v1alpha1.LoadBalancer{}).
+	server := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithStatusSubresource(&v1alpha1.LoadBalancer{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, to client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			text, err := p.Data(o)
 			if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -64,7 +63,7 @@ type Book struct {
 	groups map[lb.Key]map[lb.GroupID]*tracked
 	// tallies count the targets of each load balancer.
 	tallies   map[lb.Key]*tally
-	byService multimap.Map[cluster.Ref, lb.GroupKey] // by Service
+	byService cluster.Multimap[cluster.Ref, lb.GroupKey] // by Service
 	wanted    map[lb.Key]expectation
 	wake      chan event.TypedGenericEvent[lb.GroupKey]
 	ended     <-chan struct{} // closed when the operator ends, and wake has no reader any more
@@ -79,7 +78,7 @@ func NewBook(ended <-chan struct{}) *Book {
 		ended:     ended,
 		groups:    map[lb.Key]map[lb.GroupID]*tracked{},
 		tallies:   map[lb.Key]*tally{},
-		byService: multimap.Map[cluster.Ref, lb.GroupKey]{},
+		byService: cluster.Multimap[cluster.Ref, lb.GroupKey]{},
 		wanted:    map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/podcache"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
@@ -44,7 +43,7 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey]
 // targets, and no EndpointSlice.
 func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch[client.Object](from, &corev1.Pod{}, func(before, after client.Object) bool {
-		was, is := podcache.Pod(before), podcache.Pod(after)
+		was, is := cluster.PodIn(before), cluster.PodIn(after)
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) ||
 			endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)

@@ -26,7 +26,6 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -225,7 +224,7 @@ func TestWhatAnIngressIsReconciledFor(t *testing.T) {
 		ing, other := asking("edge"), asking("namespaced")
 		other.Name = "other"
 		c := newTrial(t, class, withParameters("namespaced", v1alpha1.KindLoadBalancerClass, "infra"), parameters, inNamespace, ing, other)
-		from := &informertest.FakeInformers{Scheme: scheme.New()}
+		from := &informertest.FakeInformers{Scheme: cluster.NewScheme()}
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]())
 		t.Cleanup(q.ShutDown)
 		for _, s := range c.Sources(from) {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 // This file looks at each Ingress that is gone: the operator has let go of it, so nothing of it is
@@ -23,7 +23,7 @@ const soon = 300 * time.Millisecond
 // watchReleases watches the Ingresses until the test ends.
 func (j *judge) watchReleases(t *testing.T, w *world) {
 	t.Helper()
-	c, err := client.NewWithWatch(w.cluster.Config, client.Options{Scheme: scheme.New()})
+	c, err := client.NewWithWatch(w.cluster.Config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
@@ -50,8 +50,8 @@ type world struct {
 // newWorld has some Ingresses, and two replicas at work.
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	cluster := kube.Shared(t)
-	c, err := client.New(cluster.Config, client.Options{Scheme: scheme.New()})
+	kubernetes := kube.Shared(t)
+	c, err := client.New(kubernetes.Config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	sim := albsim.New(options)
 	w := &world{
-		Client: c, cluster: cluster, namespace: cluster.Namespace(t), sim: sim, empty: sim.Inventory(), history: newHistory(), rng: rng,
+		Client: c, cluster: kubernetes, namespace: kubernetes.Namespace(t), sim: sim, empty: sim.Inventory(), history: newHistory(), rng: rng,
 		taken: map[string]site{}, kinds: map[string]int{},
 	}
 	w.judge = &judge{history: w.history, sim: sim, delay: options.Propagation, told: map[string]bool{}}
@@ -73,7 +73,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	for i, name := range []string{"A", "B"} {
-		w.replicas[i] = w.newReplica(t, name, dir, strings.TrimPrefix(cluster.Config.Host, "https://"), server.Listener.Addr().String())
+		w.replicas[i] = w.newReplica(t, name, dir, strings.TrimPrefix(kubernetes.Config.Host, "https://"), server.Listener.Addr().String())
 	}
 	w.installClass(t)
 	for i := range services {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/test/objects"
 )
 
@@ -146,7 +146,7 @@ func lines(text []byte) []string {
 	return all
 }
 
-var decoder = serializer.NewCodecFactory(scheme.New(), serializer.EnableStrict).UniversalDeserializer()
+var decoder = serializer.NewCodecFactory(cluster.NewScheme(), serializer.EnableStrict).UniversalDeserializer()
 
 func decodeAll(text []byte) ([]client.Object, error) {
 	var all []client.Object
@@ -220,11 +220,11 @@ func named(o runtime.Object) string {
 	return o.GetObjectKind().GroupVersionKind().Kind + " " + name
 }
 
-// A cluster is the objects at some point of a case.
-type cluster []client.Object
+// contents are the objects of a cluster at some point of a case.
+type contents []client.Object
 
-// after is the cluster once a stage is over.
-func (c cluster) after(s stage) cluster {
+// after has the contents once a stage is over.
+func (c contents) after(s stage) contents {
 	goes := slices.Clone(s.deleted)
 	for _, o := range s.applied {
 		goes = append(goes, named(o))

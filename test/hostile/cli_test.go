@@ -39,7 +39,7 @@ func TestCommandLine(t *testing.T) {
 	command := fairlead(t)
 	for _, c := range cases(t, "") {
 		t.Run(c.name, func(t *testing.T) {
-			ofOffline(t, c, func(t *testing.T, of cluster) world { return planOf(t, command, c.options, of) })
+			ofOffline(t, c, func(t *testing.T, of contents) world { return planOf(t, command, c.options, of) })
 		})
 	}
 }
@@ -91,7 +91,7 @@ type planned struct {
 	Diagnostics []struct{ Severity, Reason, Source string }
 }
 
-func planOf(t *testing.T, command string, o options, of cluster) *commands {
+func planOf(t *testing.T, command string, o options, of contents) *commands {
 	t.Helper()
 	w := &commands{T: t, command: command, options: o, file: filepath.Join(t.TempDir(), "objects.yaml")}
 	var manifest bytes.Buffer

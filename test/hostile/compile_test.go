@@ -29,7 +29,7 @@ import (
 func TestCompiler(t *testing.T) {
 	for _, c := range cases(t, "") {
 		t.Run(c.name, func(t *testing.T) {
-			ofOffline(t, c, func(t *testing.T, of cluster) world { return compile(t, c.options, of) })
+			ofOffline(t, c, func(t *testing.T, of contents) world { return compile(t, c.options, of) })
 		})
 	}
 }
@@ -42,7 +42,7 @@ type compiled struct {
 	diagnostics []diag.Diagnostic
 }
 
-func compile(t *testing.T, o options, of cluster) *compiled {
+func compile(t *testing.T, o options, of contents) *compiled {
 	t.Helper()
 	offline, err := cloud(o.provider())
 	if err != nil {
@@ -84,7 +84,7 @@ func cloud(provider string) (clouds.Offline, error) {
 }
 
 // gather is the cluster as the compiler reads it.
-func gather(of cluster) (ingress.Objects, error) {
+func gather(of contents) (ingress.Objects, error) {
 	all := ingress.Objects{PodsKnown: true}
 	for _, o := range of {
 		switch o := o.(type) {

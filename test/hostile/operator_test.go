@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/matching"
 	"fairlead.dev/fairlead/test/kube"
@@ -68,7 +68,7 @@ type running struct {
 func newRunning(t *testing.T, o options) *running {
 	t.Helper()
 	plane := kube.Start(t, kube.Options{})
-	c, err := client.New(plane.Config, client.Options{Scheme: scheme.New()})
+	c, err := client.New(plane.Config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

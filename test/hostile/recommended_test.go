@@ -13,7 +13,7 @@ import (
 
 // recommended are the objects of the class in the document, beside the namespaces of two tenants
 // and what Alice has.
-func recommended(t *testing.T) cluster {
+func recommended(t *testing.T) contents {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/explanation/security.md")
 	if err != nil {
@@ -36,7 +36,7 @@ func recommended(t *testing.T) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cluster(append(made, documents(t, manifest+"\n---\n"+tenants("alice", "a", "tls", "2020", "a.example.com", "/", ""))...))
+	return contents(append(made, documents(t, manifest+"\n---\n"+tenants("alice", "a", "tls", "2020", "a.example.com", "/", ""))...))
 }
 
 func documents(t *testing.T, manifest string) []client.Object {

@@ -46,9 +46,9 @@ func check(t *testing.T, w world, holds []expectation) {
 
 // ofOffline checks a case in a world for each of its stages, made of the objects that there are
 // then.
-func ofOffline(t *testing.T, c *hostile, open func(t *testing.T, of cluster) world) {
+func ofOffline(t *testing.T, c *hostile, open func(t *testing.T, of contents) world) {
 	t.Helper()
-	var there cluster
+	var there contents
 	for _, s := range c.stages {
 		there = there.after(s)
 		if len(s.holds) > 0 {

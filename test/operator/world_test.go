@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
@@ -112,13 +112,13 @@ func newWorld(t *testing.T, a account) *world {
 }
 
 // worldIn is a namespace of a cluster as it is.
-func worldIn(t *testing.T, cluster *kube.Cluster, namespace string, a account) *world {
+func worldIn(t *testing.T, kubernetes *kube.Cluster, namespace string, a account) *world {
 	t.Helper()
-	c, err := client.New(cluster.Config, client.Options{Scheme: scheme.New()})
+	c, err := client.New(kubernetes.Config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{account: a, Client: c, cluster: cluster, namespace: namespace, elb: elbapi.NewFromConfig(a.config), proxy: newProxy(t, a.url)}
+	w := &world{account: a, Client: c, cluster: kubernetes, namespace: namespace, elb: elbapi.NewFromConfig(a.config), proxy: newProxy(t, a.url)}
 	w.log = filepath.Join(t.TempDir(), "operator.log")
 	t.Cleanup(func() {
 		if t.Failed() && w.replica != nil {

@@ -18,7 +18,6 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	ingresswriter "fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/scheme"
 )
 
 // This file measures the caches and the two writes of each Ingress alone: no operator that watches
@@ -37,7 +36,7 @@ func (r row) measureAlone(t *testing.T) {
 	config.QPS = -1
 	began, worked := time.Now(), ownTime(t)
 	watched := watch(t, config)
-	c, err := client.New(config, client.Options{Scheme: scheme.New(), Cache: &client.CacheOptions{Reader: watched}})
+	c, err := client.New(config, client.Options{Scheme: cluster.NewScheme(), Cache: &client.CacheOptions{Reader: watched}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func (r row) measureAlone(t *testing.T) {
 func watch(t *testing.T, config *rest.Config) cache.Cache {
 	t.Helper()
 	o := cluster.Cache(cluster.SecretsAll, "")
-	o.Scheme = scheme.New()
+	o.Scheme = cluster.NewScheme()
 	caches, err := cache.New(config, o)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -38,7 +38,7 @@ type fleet struct {
 // newFleet has as many Ingresses in every group.
 func newFleet(t testing.TB, s server, ingresses, groups, classCount int) *fleet {
 	t.Helper()
-	c, err := client.NewWithWatch(s.Config, client.Options{Scheme: scheme.New()})
+	c, err := client.NewWithWatch(s.Config, client.Options{Scheme: cluster.NewScheme()})
 	if err != nil {
 		t.Fatal(err)
 	}

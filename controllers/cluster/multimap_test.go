@@ -1,4 +1,4 @@
-package multimap
+package cluster
 
 import (
 	"flag"
@@ -18,7 +18,7 @@ func TestSetsAreThoseOfAMapOfMaps(t *testing.T) {
 	}
 	t.Logf("-seed %d", *seed)
 	r := rand.New(rand.NewPCG(*seed, 1))
-	m, want := Map[int, int]{}, map[int]map[int]bool{}
+	m, want := Multimap[int, int]{}, map[int]map[int]bool{}
 	for range 20_000 {
 		a, b := r.IntN(3), r.IntN(3*few)
 		// The first set stays small, the last one grows, and all become empty now and then.
@@ -52,7 +52,7 @@ func TestSetsAreThoseOfAMapOfMaps(t *testing.T) {
 // Elements can be removed while the set is looked through.
 func TestASetChangesWhileItIsLookedThrough(t *testing.T) {
 	for _, n := range []int{3, 3 * few} {
-		m := Map[string, int]{}
+		m := Multimap[string, int]{}
 		for b := range n {
 			m.Add("a", b)
 		}
@@ -70,7 +70,7 @@ func TestASetChangesWhileItIsLookedThrough(t *testing.T) {
 // Few elements are held without a map, and more of them with one.
 func TestASetIsAMapOnlyAboveFew(t *testing.T) {
 	for n, table := range map[int]bool{1: false, few: false, few + 1: true} {
-		m := Map[string, int]{}
+		m := Multimap[string, int]{}
 		for b := range n {
 			m.Add("a", b)
 		}
@@ -84,7 +84,7 @@ func TestASetIsAMapOnlyAboveFew(t *testing.T) {
 func TestSmallSetsAreSmall(t *testing.T) {
 	const keys = 10_000
 	per := testing.AllocsPerRun(3, func() {
-		m := make(Map[int, int], keys)
+		m := make(Multimap[int, int], keys)
 		for a := range keys {
 			m.Add(a, a)
 		}

@@ -1,6 +1,4 @@
-// Package podcache has a small form of Pods for the cache. There are many Pods, and a corev1.Pod
-// takes more than a kilobyte even with few fields.
-package podcache
+package cluster
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +27,7 @@ type gatedFields struct {
 
 // Transform keeps the fields of a Pod that are read: without our readiness gate only the name and
 // the addresses.
-func Transform(o any) (any, error) {
+func TransformPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil // the mark of a deleted Pod, or a cachedPod
@@ -66,7 +64,7 @@ func (p *cachedPod) pod() *corev1.Pod {
 }
 
 // Pod returns the Pod of an event. The caller must not change it.
-func Pod(o client.Object) *corev1.Pod {
+func PodIn(o client.Object) *corev1.Pod {
 	if slim, ok := o.(*cachedPod); ok {
 		return slim.pod()
 	}

@@ -1,4 +1,4 @@
-package scheme
+package cluster
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 
 // The operator reads and writes kinds of Kubernetes, and its own.
 func TestTheKindsOfTheScheme(t *testing.T) {
-	s := New()
+	s := NewScheme()
 	for _, o := range []runtime.Object{
 		&networkingv1.Ingress{}, &networkingv1.IngressClass{}, &corev1.Service{}, &corev1.Secret{}, &corev1.Pod{}, &corev1.Node{}, &corev1.Namespace{},
 		&corev1.ConfigMap{}, &discoveryv1.EndpointSlice{}, &eventsv1.Event{},

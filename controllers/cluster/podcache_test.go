@@ -1,4 +1,4 @@
-package podcache
+package cluster
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ import (
 )
 
 // aPod has something everywhere, as Pods do.
-func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
+func podWithAll(gates ...corev1.PodConditionType) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: "web-1", UID: "uid", ResourceVersion: "7", Labels: map[string]string{"app": "web"},
@@ -38,7 +38,7 @@ func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
 // inCache returns a Pod as an event of the cache has it.
 func inCache(t *testing.T, p *corev1.Pod) client.Object {
 	t.Helper()
-	kept, err := Transform(p)
+	kept, err := TransformPod(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,21 +46,21 @@ func inCache(t *testing.T, p *corev1.Pod) client.Object {
 }
 
 func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
-	for name, p := range map[string]*corev1.Pod{"no gate": aPod(), "another gate": aPod("example.com/warm")} {
+	for name, p := range map[string]*corev1.Pod{"no gate": podWithAll(), "another gate": podWithAll("example.com/warm")} {
 		want := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: types.UID("uid"), ResourceVersion: "7"},
 			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}},
 		}
-		if diff := cmp.Diff(want, Pod(inCache(t, p))); diff != "" {
+		if diff := cmp.Diff(want, PodIn(inCache(t, p))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
-	p := aPod("example.com/warm", v1alpha1.TargetHealthGate)
+	p := podWithAll("example.com/warm", v1alpha1.TargetHealthGate)
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "example.com/warm", Status: corev1.ConditionTrue})
-	kept := Pod(inCache(t, p))
+	kept := PodIn(inCache(t, p))
 	if !endpoints.WaitsForGate(kept) || len(kept.Status.PodIPs) != 1 || kept.Status.PodIPs[0].IP != "10.0.0.1" || kept.Labels["app"] != "web" {
 		t.Errorf("what is left is %+v", kept)
 	}
@@ -68,39 +68,39 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 		t.Errorf("more is left than is read: %+v", kept)
 	}
 	p.DeletionTimestamp = new(metav1.Now())
-	if endpoints.WaitsForGate(Pod(inCache(t, p))) {
+	if endpoints.WaitsForGate(PodIn(inCache(t, p))) {
 		t.Error("that it is about to go is lost")
 	}
 }
 
 // The phase of a Pod is kept once it has ended.
 func TestThatAPodHasEndedIsKept(t *testing.T) {
-	p := aPod()
+	p := podWithAll()
 	p.Status.Phase = corev1.PodSucceeded
-	if kept := Pod(inCache(t, p)); kept.Status.Phase != corev1.PodSucceeded {
+	if kept := PodIn(inCache(t, p)); kept.Status.Phase != corev1.PodSucceeded {
 		t.Errorf("what is left is %v", kept)
 	}
 	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web-1"}
-	if o, err := Transform(deleted); err != nil || o != any(deleted) {
+	if o, err := TransformPod(deleted); err != nil || o != any(deleted) {
 		t.Errorf("the mark of a Pod that was deleted becomes %v, %v", o, err)
 	}
 }
 
 // A cache copies an object that is read: the copy is a whole Pod, and changing it changes no other.
 func TestACopyOfACachedPodIsAPod(t *testing.T) {
-	kept := inCache(t, aPod(v1alpha1.TargetHealthGate))
+	kept := inCache(t, podWithAll(v1alpha1.TargetHealthGate))
 	copied, ok := kept.DeepCopyObject().(*corev1.Pod)
 	if !ok {
 		t.Fatalf("the copy is %T", kept.DeepCopyObject())
 	}
-	if diff := cmp.Diff(Pod(kept), copied); diff != "" {
+	if diff := cmp.Diff(PodIn(kept), copied); diff != "" {
 		t.Errorf("the copy is another (-want +got):\n%s", diff)
 	}
 	copied.Status.PodIPs[0].IP, copied.Labels["app"], copied.Status.Conditions[0].Status = "", "", ""
-	if now := Pod(kept); now.Status.PodIPs[0].IP == "" || now.Labels["app"] == "" || now.Status.Conditions[0].Status == "" {
+	if now := PodIn(kept); now.Status.PodIPs[0].IP == "" || now.Labels["app"] == "" || now.Status.Conditions[0].Status == "" {
 		t.Errorf("a change of the copy changes the cache: %+v", now)
 	}
-	if of := Pod(aPod()); of.Spec.NodeName != "node" {
+	if of := PodIn(podWithAll()); of.Spec.NodeName != "node" {
 		t.Errorf("a Pod becomes %+v", of)
 	}
 	if cached, whole := unsafe.Sizeof(cachedPod{}), unsafe.Sizeof(corev1.Pod{}); cached > whole/3 {

@@ -1,5 +1,4 @@
-// Package scheme lists the kinds that the operator reads and writes.
-package scheme
+package cluster
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,7 +9,7 @@ import (
 )
 
 // New returns a scheme with every kind that the operator reads and writes.
-func New() *runtime.Scheme {
+func NewScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(v1alpha1.AddToScheme(s))

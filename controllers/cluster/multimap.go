@@ -1,5 +1,4 @@
-// Package multimap is maps of sets.
-package multimap
+package cluster
 
 import (
 	"iter"
@@ -8,7 +7,7 @@ import (
 )
 
 // A Map has a set of elements for each of its keys. No set is empty.
-type Map[A, B comparable] map[A]set[B]
+type Multimap[A, B comparable] map[A]set[B]
 
 // few is the most elements of a set without a map. Most sets have one element, and a map of one
 // takes 350 bytes.
@@ -21,7 +20,7 @@ type set[B comparable] struct {
 }
 
 // Add adds an element to the set of a key.
-func (m Map[A, B]) Add(a A, b B) {
+func (m Multimap[A, B]) Add(a A, b B) {
 	s := m[a]
 	switch {
 	case s.table != nil:
@@ -42,7 +41,7 @@ func (m Map[A, B]) Add(a A, b B) {
 }
 
 // Remove removes an element from the set of a key, and the key with its last element.
-func (m Map[A, B]) Remove(a A, b B) {
+func (m Multimap[A, B]) Remove(a A, b B) {
 	s := m[a]
 	delete(s.table, b)
 	if i := slices.Index(s.list, b); i >= 0 {
@@ -55,10 +54,10 @@ func (m Map[A, B]) Remove(a A, b B) {
 }
 
 // Len returns the number of elements in the set of a key.
-func (m Map[A, B]) Len(a A) int { return len(m[a].list) + len(m[a].table) }
+func (m Multimap[A, B]) Len(a A) int { return len(m[a].list) + len(m[a].table) }
 
 // All returns the elements of a key's set, in any order.
-func (m Map[A, B]) All(a A) iter.Seq[B] {
+func (m Multimap[A, B]) All(a A) iter.Seq[B] {
 	if s := m[a]; s.table == nil {
 		return slices.Values(s.list)
 	}
