@@ -18,7 +18,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
@@ -33,7 +32,6 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/unassigned"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -158,7 +156,7 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 		Parts: loadbalancer.Parts{
 			Gatherer: newGatherer(m, o), Events: events.NewRecorder(m.GetClient(), m.GetAPIReader()),
 			Ingresses: ingresses.NewWriter(m.GetClient()), Targets: targets.NewBook(ctx.Done()),
-			Disputes: &disputes.Disputes{}, Waits: &waits.Waits{},
+			Disputes: &queue.Disputes{}, Waits: &queue.Waits{},
 			Unassigned:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 			DriftInterval: o.DriftInterval, ReadOnly: o.ReadOnly, Ended: ctx.Done(),
 		},

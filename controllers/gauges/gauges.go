@@ -21,7 +21,6 @@ import (
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -34,7 +33,7 @@ type Gauges struct {
 	// TargetBacklog has the changes of targets that the cloud does not have yet.
 	TargetBacklog queue.Backlog[lb.GroupKey]
 	Orphans       Orphans
-	Waits         *waits.Waits
+	Waits         *queue.Waits
 	Unassigned    Unassigned
 }
 
@@ -79,7 +78,7 @@ func (c *Gauges) Take(emit emitter) {
 		emit(metrics.OrphansHeldGauge, float64(n), by)
 	}
 	count, longest := c.Waits.Longest()
-	for _, reason := range waits.Reasons() {
+	for _, reason := range queue.Reasons() {
 		emit(metrics.WaitingGauge, float64(count[reason]), reason)
 		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}

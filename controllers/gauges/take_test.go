@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/controllertest"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -51,7 +51,7 @@ func (r report) Diagnostics() []diag.Diagnostic { return r.found }
 // counting returns the gauges of a leader that has read some records.
 func counting(t *testing.T, c client.Client, of map[lb.Key]records.Record) *Gauges {
 	t.Helper()
-	g := &Gauges{Gatherer: controllertest.NewGatherer(c), Balancers: report{}, Unassigned: report{}, Waits: &waits.Waits{}}
+	g := &Gauges{Gatherer: controllertest.NewGatherer(c), Balancers: report{}, Unassigned: report{}, Waits: &queue.Waits{}}
 	g.Memories = records.NewCache(keeper{of: of}, false)
 	if err := g.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func expect(t *testing.T, why string, got, want []string) {
 }
 
 func TestAReplicaWithoutTheLeaseHasNoGauges(t *testing.T) {
-	g := &Gauges{Gatherer: controllertest.NewGatherer(controllertest.NewClient(t)), Waits: &waits.Waits{}}
+	g := &Gauges{Gatherer: controllertest.NewGatherer(controllertest.NewClient(t)), Waits: &queue.Waits{}}
 	g.Take(func(m metrics.Metric, value float64, labels ...string) { t.Errorf("%s%v %v", m.Name, labels, value) })
 }
 
@@ -147,7 +147,7 @@ func TestWhatReconcilersAwaitIsCounted(t *testing.T) {
 			"orphans[] 3", "orphans_held[class] 2", "orphans_held[ingress] 1",
 		})
 		var waiting []string
-		for _, reason := range waits.Reasons() {
+		for _, reason := range queue.Reasons() {
 			count, seconds := 0, 0
 			if reason == v1alpha1.ReasonQuota {
 				count, seconds = 1, 30

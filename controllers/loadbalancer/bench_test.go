@@ -14,12 +14,11 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/controllertest"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -52,8 +51,8 @@ func (b *bench) succeed() {
 		Events:     events.NewRecorder(b.Client, b.Client),
 		Ingresses:  ingresses.NewWriter(b.Client),
 		Targets:    targets.NewBook(nil),
-		Disputes:   &disputes.Disputes{},
-		Waits:      &waits.Waits{},
+		Disputes:   &queue.Disputes{},
+		Waits:      &queue.Waits{},
 		Metrics:    metrics.NewRecorder(metrics.NewRequests(), &metrics.Reads{}, "", nil),
 		Unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	})

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -25,7 +25,7 @@ func emptying(key lb.Key) (*lb.Observed, plan.Plan) {
 func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	seen, p := emptying(key)
-	r := &Reconciler{Parts: Parts{Disputes: &disputes.Disputes{}, Gatherer: &gather.Gatherer{}}}
+	r := &Reconciler{Parts: Parts{Disputes: &queue.Disputes{}, Gatherer: &gather.Gatherer{}}}
 	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key}}
 	for i, step := range []struct {
 		plan plan.Plan

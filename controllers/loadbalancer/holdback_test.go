@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -49,7 +49,7 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 				g.Record.Memory.LostAt = &lost
 			}
 			if c.dispute {
-				o.Dispute = &disputes.Dispute{OfTargets: c.ofTargets}
+				o.Dispute = &queue.Dispute{OfTargets: c.ofTargets}
 			}
 			if c.departed {
 				g.Departed = map[string]*networkingv1.Ingress{"shop/web": nil}

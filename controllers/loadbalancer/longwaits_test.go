@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -26,7 +26,7 @@ import (
 func waiter(t *testing.T) (*Reconciler, *countingKeeper) {
 	t.Helper()
 	kept := &countingKeeper{known: map[lb.Key]records.Record{benchKey: {Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}}}
-	r := &Reconciler{Parts: Parts{Waits: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
+	r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
 	if err := r.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -42,12 +42,12 @@ func TestFromWhenOnAWaitIsTold(t *testing.T) {
 		readOnly     bool
 		told         bool
 	}{
-		"none":                        {begins: never, ends: 3 * waits.LongWait},
-		"one from the beginning":      {ends: waits.LongWait + time.Millisecond, told: true},
-		"a short one":                 {ends: waits.LongWait - time.Millisecond},
-		"one that begins late":        {begins: waits.LongWait / 2, ends: 2*waits.LongWait + waits.Lull, told: true},
-		"one that began a moment ago": {begins: waits.LongWait - time.Second, ends: waits.LongWait + time.Second},
-		"of one that only plans":      {ends: 2 * waits.LongWait, readOnly: true},
+		"none":                        {begins: never, ends: 3 * queue.LongWait},
+		"one from the beginning":      {ends: queue.LongWait + time.Millisecond, told: true},
+		"a short one":                 {ends: queue.LongWait - time.Millisecond},
+		"one that begins late":        {begins: queue.LongWait / 2, ends: 2*queue.LongWait + queue.Lull, told: true},
+		"one that began a moment ago": {begins: queue.LongWait - time.Second, ends: queue.LongWait + time.Second},
+		"of one that only plans":      {ends: 2 * queue.LongWait, readOnly: true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r, kept := waiter(t)
@@ -72,7 +72,7 @@ func TestAShortQueueIsNotTold(t *testing.T) {
 		over := r.Queued(t.Context(), benchKey)
 		time.Sleep(time.Second)
 		over()
-		time.Sleep(3 * waits.LongWait)
+		time.Sleep(3 * queue.LongWait)
 		if count, _ := r.Waits.Longest(); len(count) > 0 || len(kept.saved) > 0 {
 			t.Errorf("%v wait, and %d writes tell of it", count, len(kept.saved))
 		}
@@ -84,13 +84,13 @@ func TestAShortQueueIsNotTold(t *testing.T) {
 func TestTheConditionOfSeveralWaits(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	var why []reasonToWait
-	for _, reason := range slices.Backward(waits.Reasons()) {
+	for _, reason := range slices.Backward(queue.Reasons()) {
 		why = append(why, reasonToWait{reason, "of " + reason, now.Add(-time.Hour)})
 	}
 	var r records.Record
 	setWaiting(&r, why, now)
 	c := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
-	if want := "of " + strings.Join(waits.Reasons(), "; of "); c.Reason != waits.Reasons()[0] || c.Message != want || !c.LastTransitionTime.Time.Equal(now.Add(-time.Hour)) {
+	if want := "of " + strings.Join(queue.Reasons(), "; of "); c.Reason != queue.Reasons()[0] || c.Message != want || !c.LastTransitionTime.Time.Equal(now.Add(-time.Hour)) {
 		t.Errorf("it waits for %s since %s: %q, want %q", c.Reason, c.LastTransitionTime, c.Message, want)
 	}
 	setWaiting(&r, nil, now)

@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
@@ -20,7 +19,6 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/targets"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -34,8 +32,8 @@ type Parts struct {
 	Events    *events.Recorder
 	Ingresses *ingresses.Writer
 	Targets   *targets.Book
-	Disputes  *disputes.Disputes
-	Waits     *waits.Waits
+	Disputes  *queue.Disputes
+	Waits     *queue.Waits
 	Metrics   *metrics.Recorder
 	// Unassigned is the queue of Ingresses that may have lost their load balancer.
 	Unassigned chan event.TypedGenericEvent[types.NamespacedName]

@@ -20,7 +20,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
@@ -93,7 +92,7 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 		"expectations are unread":  {change: func(o *outcome.Outcome) { o.Expectations.Set.Unread = "missing" }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
 		"settings are unread":      {change: func(o *outcome.Outcome) { o.Observed.Unread = []string{"denied"} }, least: untilReread, most: untilReread, anyway: true},
 		"the record was lost":      {change: func(o *outcome.Outcome) { o.Snapshot.Record.Memory.LostAt = &now }, least: 50 * time.Minute, most: time.Hour, anyway: true},
-		"another writer undoes it": {change: func(o *outcome.Outcome) { o.Dispute = &disputes.Dispute{Until: time.Now().Add(time.Hour)} }, least: 50 * time.Minute, most: time.Hour, anyway: true},
+		"another writer undoes it": {change: func(o *outcome.Outcome) { o.Dispute = &queue.Dispute{Until: time.Now().Add(time.Hour)} }, least: 50 * time.Minute, most: time.Hour, anyway: true},
 		"calls wait":               {change: func(*outcome.Outcome) {}, rate: true, least: waitCheckInterval, most: waitCheckInterval, anyway: true},
 		"an Ingress has vanished": {change: func(o *outcome.Outcome) {
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{VanishedAt: &now})

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -40,8 +40,8 @@ func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 
 // judgeDispute returns the dispute about a load balancer after an observation has found steps
 // undone; nil if there is none. The observation counts only if it was compared with an earlier one.
-func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key,
-	undone []string) *disputes.Dispute {
+func (w *writes) judgeDispute(d *queue.Disputes, compared bool, key lb.Key,
+	undone []string) *queue.Dispute {
 	now := time.Now()
 	if compared && d.TimeLeft(lb.GroupKey{Key: key}, now) == 0 {
 		certain := w.findable(key, undone, now)

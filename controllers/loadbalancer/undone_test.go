@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -221,8 +221,8 @@ func TestWhichLooksCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w writes
-			var d disputes.Disputes
-			var got *disputes.Dispute
+			var d queue.Disputes
+			var got *queue.Dispute
 			for _, l := range c.looks {
 				w.forget(benchKey)
 				if l.late {

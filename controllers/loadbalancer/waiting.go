@@ -18,7 +18,6 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -67,7 +66,7 @@ func (r *Reconciler) reportWaits(ctx context.Context, key lb.Key, reason string,
 	text func(now time.Time) string) (end func() *metav1.Condition) {
 	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
 	go func() {
-		timer := time.NewTimer(waits.LongWait)
+		timer := time.NewTimer(queue.LongWait)
 		defer timer.Stop()
 		for {
 			select {
@@ -75,11 +74,11 @@ func (r *Reconciler) reportWaits(ctx context.Context, key lb.Key, reason string,
 				told <- nil
 				return
 			case now := <-timer.C:
-				if since := r.Waits.Since(key, reason); !since.IsZero() && now.Sub(since) >= waits.LongWait {
+				if since := r.Waits.Since(key, reason); !since.IsZero() && now.Sub(since) >= queue.LongWait {
 					told <- r.writeWaiting(ctx, key, reasonToWait{reason, text(now), since})
 					return
 				}
-				timer.Reset(waits.Lull)
+				timer.Reset(queue.Lull)
 			}
 		}
 	}()
@@ -111,7 +110,7 @@ func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key,
 func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool {
-		return now.Sub(w.since) < waits.LongWait
+		return now.Sub(w.since) < queue.LongWait
 	})
 	if len(why) == 0 {
 		if before != nil && before.Status == metav1.ConditionTrue {
@@ -122,8 +121,8 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 		return
 	}
 	slices.SortStableFunc(why, func(a, b reasonToWait) int {
-		return cmp.Compare(slices.Index(waits.Reasons(), a.reason),
-			slices.Index(waits.Reasons(), b.reason))
+		return cmp.Compare(slices.Index(queue.Reasons(), a.reason),
+			slices.Index(queue.Reasons(), b.reason))
 	})
 	var texts []string
 	for _, w := range why {

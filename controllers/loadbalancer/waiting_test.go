@@ -21,7 +21,6 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -56,7 +55,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
 	kept := &countingKeeper{known: map[lb.Key]records.Record{key: before}}
-	r := &Reconciler{Parts: Parts{Waits: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
+	r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
 	if err := r.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +105,7 @@ func TestAShortWaitIsNotTold(t *testing.T) {
 func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = lb.Key("fairlead/shop/web/internal")
-		r := &Reconciler{Parts: Parts{Waits: &waits.Waits{}}}
+		r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}}}
 		g := &gather.Snapshot{}
 		g.Key = key
 		var changes []string
@@ -128,7 +127,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		if _, longest := r.Waits.Longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
 			t.Errorf("the longest waits are %v", longest)
 		}
-		r.Waits, r.warmups.byGroup = &waits.Waits{}, nil // another process goes on
+		r.Waits, r.warmups.byGroup = &queue.Waits{}, nil // another process goes on
 		for range 60 {
 			reconcile(providers.ErrPending, plan.DeleteTargetGroup{Group: "shop/web:80"})
 			time.Sleep(time.Second)
@@ -166,7 +165,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Reconciler{Parts: Parts{Waits: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(&countingKeeper{}, false)}}}
+		r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(&countingKeeper{}, false)}}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.Queued(ctx, lb.Key(key))
@@ -190,7 +189,7 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 // each wait is.
 func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Reconciler{Parts: Parts{Waits: &waits.Waits{}}}
+		r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}}}
 		turns := providers.NewTurns(2, 1)
 		var took time.Duration
 		began := time.Now()

@@ -12,8 +12,8 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/expectations"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/memory"
@@ -41,10 +41,10 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"the cloud is not ready":      {func(o *Outcome) { o.Err = providers.ErrPending }, map[string]string{"Programmed": "Pending"}},
 		"the class is lost":           {func(o *Outcome) { o.Snapshot.ClassLost = "the class is gone" }, map[string]string{"Accepted": "ClassMissing", "Degraded": "ClassMissing"}},
 		"a lost class, and a failure": {func(o *Outcome) { o.Snapshot.ClassLost, o.Err = "the class is gone", failed }, map[string]string{"Accepted": "ClassMissing", "Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
-		"a dispute":                   {func(o *Outcome) { o.Dispute = &disputes.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
-		"a dispute, and a failure":    {func(o *Outcome) { o.Dispute, o.Err = &disputes.Dispute{}, failed }, map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
+		"a dispute":                   {func(o *Outcome) { o.Dispute = &queue.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
+		"a dispute, and a failure":    {func(o *Outcome) { o.Dispute, o.Err = &queue.Dispute{}, failed }, map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
 		"expectations are unread":     {func(o *Outcome) { o.Expectations = unread }, map[string]string{"Degraded": v1alpha1.ReasonExpectations}},
-		"that, and a dispute":         {func(o *Outcome) { o.Expectations, o.Dispute = unread, &disputes.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
+		"that, and a dispute":         {func(o *Outcome) { o.Expectations, o.Dispute = unread, &queue.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
 		"a plan is unproven":          {func(o *Outcome) { o.Withheld = v1alpha1.ReasonPlanUnproven }, map[string]string{"Programmed": "PlanUnproven", "Degraded": "PlanUnproven"}},
 		"that, and a lost class":      {func(o *Outcome) { o.Withheld, o.Snapshot.ClassLost = v1alpha1.ReasonPlanUnproven, "gone" }, map[string]string{"Accepted": "ClassMissing", "Programmed": "PlanUnproven", "Degraded": "ClassMissing"}},
 		"a plan is only made":         {func(o *Outcome) { o.Withheld = v1alpha1.ReasonReadOnly }, map[string]string{"Programmed": "ReadOnly"}},

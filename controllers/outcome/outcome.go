@@ -5,7 +5,6 @@ package outcome
 import (
 	"slices"
 
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/proofs"
@@ -42,7 +41,7 @@ type Outcome struct {
 	// Proof is the verdict of the check of the plan.
 	Proof proofs.Judgement
 	// Dispute is a change that another writer undoes; nil if there is none.
-	Dispute *disputes.Dispute
+	Dispute *queue.Dispute
 	// Unread is set if facts could not be read, and the last known ones were used.
 	Unread bool
 	Run    providers.Outcome

@@ -26,11 +26,9 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/controllertest"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -140,7 +138,7 @@ func (c *trial) track() {
 func (c *trial) register() {
 	c.t.Helper()
 	r := &targets.Reconciler{
-		Cache: c.client, Pods: c.Pods, Cloud: c.cloud, Book: c.Targets, Disputes: &disputes.Disputes{}, Waiting: &waits.Waits{}, Backlog: &queue.Backlog[lb.GroupKey]{},
+		Cache: c.client, Pods: c.Pods, Cloud: c.cloud, Book: c.Targets, Disputes: &queue.Disputes{}, Waiting: &queue.Waits{}, Backlog: &queue.Backlog[lb.GroupKey]{},
 		SetRegistered: func(context.Context, lb.Key, lb.GroupID, bool) {}, ReconcileLater: func(context.Context, lb.Key) {},
 	}
 	if _, err := r.Reconcile(c.t.Context(), lb.GroupKey{Key: c.key, ID: "shop/web:80"}); err != nil {

@@ -14,9 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -32,8 +30,8 @@ type Reconciler struct {
 	Pods     cluster.PodReader
 	Cloud    providers.Provider
 	Book     *Book
-	Disputes *disputes.Disputes
-	Waiting  *waits.Waits
+	Disputes *queue.Disputes
+	Waiting  *queue.Waits
 	// Backlog has the changes that the cloud does not have yet.
 	Backlog *queue.Backlog[lb.GroupKey]
 	// ObserveTook observes how long a change took.

@@ -7,7 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -16,7 +16,7 @@ func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	k := lb.GroupKey{Key: key, ID: "shop/web:80"}
 	told := 0
-	r := &Reconciler{Book: NewBook(nil), Disputes: &disputes.Disputes{}, ReconcileLater: func(context.Context, lb.Key) { told++ }}
+	r := &Reconciler{Book: NewBook(nil), Disputes: &queue.Disputes{}, ReconcileLater: func(context.Context, lb.Key) { told++ }}
 	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
 	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
 	look := func(present, want []lb.Target) time.Duration {

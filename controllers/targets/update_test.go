@@ -20,9 +20,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/controllertest"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -85,7 +83,7 @@ func newTrial(t *testing.T, failing interceptor.Funcs) *trial {
 	out := &trial{t: t, client: c, cloud: &cloud{}}
 	out.Reconciler = &Reconciler{
 		Cache: cache, Pods: cluster.NewPodReader(cache, false), Cloud: out.cloud, Book: NewBook(t.Context().Done()),
-		Disputes: &disputes.Disputes{}, Waiting: &waits.Waits{}, Backlog: &queue.Backlog[lb.GroupKey]{},
+		Disputes: &queue.Disputes{}, Waiting: &queue.Waits{}, Backlog: &queue.Backlog[lb.GroupKey]{},
 		ObserveTook: func(d time.Duration) { out.took = append(out.took, d) },
 		SetRegistered: func(_ context.Context, _ lb.Key, _ lb.GroupID, some bool) {
 			out.registered = append(out.registered, some)
@@ -440,7 +438,7 @@ func TestALongWaitForTheRateIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := first(t)
 		c.Waiting.Begin(key, v1alpha1.ReasonRateLimited)
-		time.Sleep(waits.LongWait)
+		time.Sleep(queue.LongWait)
 		c.pods([]int{2}, nil)
 		c.does("it has waited", 0, "10.0.0.2")
 		if c.later != 1 {

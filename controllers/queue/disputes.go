@@ -1,9 +1,4 @@
-// Package disputes holds changes of this operator that another writer undoes: a cluster that was
-// cloned with its installation, an operator of an older release, or a person. A change that is
-// undone once is made again. After the second time in a row the operator waits before it repeats
-// the change, and longer each time: otherwise two operators would repair each other's changes
-// forever.
-package disputes
+package queue
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package waits
+package queue
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -219,7 +218,7 @@ func TestACallThatWaitsForItsTurnHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Waits
 		r := waiter{&w, map[lb.Key]time.Duration{shop: time.Minute}}
-		b := queue.NewBounded(r, 1, queue.NewLiveness(time.Hour), "loadbalancers", nil)
+		b := NewBounded(r, 1, NewLiveness(time.Hour), "loadbalancers", nil)
 		go func() { _, _ = b.Reconcile(t.Context(), shop) }()
 		synctest.Wait()
 		for _, c := range []struct {

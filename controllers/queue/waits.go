@@ -1,5 +1,4 @@
-// Package waits holds the waits of load balancers, with their begin.
-package waits
+package queue
 
 import (
 	"context"
@@ -7,7 +6,6 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -147,7 +145,7 @@ func (w *Waits) Longest() (count map[string]int, longest map[string]time.Duratio
 // WithCalls returns a context whose calls of the cloud count as waits of a load balancer until
 // their turn. Meanwhile the reconcile frees its slot.
 func (w *Waits) WithCalls(ctx context.Context, key lb.Key) context.Context {
-	slot, _ := ctx.Value(queue.WorkKey{}).(*queue.Work)
+	slot, _ := ctx.Value(WorkKey{}).(*Work)
 	return providers.WithAsker(ctx, providers.Asker{Key: key, Waits: func() func() {
 		end := w.Begin(key, v1alpha1.ReasonRateLimited)
 		slot.AddSlow(1)

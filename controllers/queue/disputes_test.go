@@ -1,4 +1,4 @@
-package disputes
+package queue
 
 import (
 	"strings"
