@@ -8,7 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -24,7 +24,7 @@ import (
 // unfollowed returns the Ingresses that are in both configurations and served in the second one only,
 // without the effect of annotations that restrict them.
 func (s side) unfollowed(
-	cmd *cobra.Command, with selection.Clouds, before *side, old, now []*precedence.Table,
+	cmd *cobra.Command, with access.Clouds, before *side, old, now []*precedence.Table,
 ) ([]compare.Exposure, error) {
 	names := map[*networkingv1.Ingress][]foreign.Setting{}
 	for _, ing := range s.objects.Ingresses {
