@@ -30,7 +30,7 @@ import (
 
 const checkHelp = `Check the account and the network in the cloud, and the CRDs, RBAC,
 IngressClasses and webhooks of the cluster, with the settings of the operator. Nothing is
-changed. Each line is one finding: ✓ is right, ✗ is wrong, ? is not known. Advice follows on the
+changed. Each line is one finding: ✓ passed, ✗ failed, ? is unknown. Advice follows on the
 same line.
 
 The settings are those of fairlead run: flags, environment variables such as
@@ -164,7 +164,7 @@ func checkProvider(ctx context.Context, e remote.Endpoint) check.Finding {
 // checkCluster checks the cluster. Without --kubeconfig, a missing cluster is no error.
 func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.Finding {
 	skipped := func(why string) []check.Finding {
-		return []check.Finding{check.Unsure("cluster", "cluster", "it is not looked at: "+why, "")}
+		return []check.Finding{check.Unsure("cluster", "cluster", "skipped: "+why, "")}
 	}
 	if o.Cluster.Kubeconfig == access.NoCluster {
 		return skipped("--kubeconfig is none")

@@ -28,7 +28,7 @@ func TestCheckSaysWhatItFoundInALineEach(t *testing.T) {
 	with := finding(check.Good("a", "region", "eu-west-1"), check.Bad("b", "quota", "1 of 1\nare used", "raise it"), check.Unsure("c", "right", "", "ask"))
 	got := runWith(t, with, "check", "--provider", "fake", "--kubeconfig", "none")
 	const want = "✓ region: eu-west-1\n✗ quota: 1 of 1\\nare used; raise it\n? right; ask\n" +
-		"? cluster: it is not looked at: --kubeconfig is none\n1 well, 1 wrong, 2 not known\n"
+		"? cluster: skipped: --kubeconfig is none\n1 passed, 1 failed, 2 unknown\n"
 	if got.code != exitFail || got.out != want || got.err != "" {
 		t.Errorf("exit code %d, %q on standard error, it says\n%s\nwant\n%s", got.code, got.err, got.out, want)
 	}
@@ -88,7 +88,7 @@ contexts: [{name: c, context: {cluster: c, user: c}}], clusters: [{name: c, clus
 	}
 	t.Setenv("KUBECONFIG", config)
 	got = fairlead(t, "check")
-	if got.code != exitDone || !strings.Contains(got.out, "? cluster: it is not looked at: ") {
+	if got.code != exitDone || !strings.Contains(got.out, "? cluster: skipped: ") {
 		t.Errorf("one that is around: exit code %d, %q, it says\n%s", got.code, got.err, got.out)
 	}
 }

@@ -44,7 +44,7 @@ func providerChecked(t *testing.T, args ...string) (int, string, string) {
 func TestProviderCheck(t *testing.T) {
 	s := servedAt(t, t.TempDir(), "--provider", "fake")
 	code, out, err := providerChecked(t, "unix://"+s.path)
-	if code != exitDone || strings.Contains(out, "✗") || !strings.Contains(out, " 0 wrong, 0 not known\n") || !strings.Contains(out, "a plan cut short") || strings.Count(out, "requests: ") < 13 {
+	if code != exitDone || strings.Contains(out, "✗") || !strings.Contains(out, " 0 failed, 0 unknown\n") || !strings.Contains(out, "a plan cut short") || strings.Count(out, "requests: ") < 13 {
 		t.Errorf("exit code %d:\n%s%s", code, out, err)
 	}
 	code, out, _ = providerChecked(t, "unix://"+s.path, "-o", "json")

@@ -236,7 +236,7 @@ func TestWrongUsesOfReplay(t *testing.T) {
 		want string
 	}{
 		"no logs":                     {[]string{dir}, "which logs? --logs names"},
-		"no Ingresses":                {[]string{"--logs", log}, "which Ingresses?"},
+		"no Ingresses":                {[]string{"--logs", log}, "no Ingresses are given"},
 		"a file that is not there":    {[]string{dir, "--logs", "none.log"}, "reading logs: none.log: no such file"},
 		"a pattern without files":     {[]string{dir, "--logs", "none*.log"}, "there is no such file"},
 		"two kinds of changes":        {[]string{dir, "--logs", log, "--base", "HEAD", "--change", dir}, "none of the others can be"},

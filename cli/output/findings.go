@@ -52,9 +52,9 @@ func FindingLines(w io.Writer, all []check.Finding) error {
 			return fmt.Errorf("writing what was found: %w", err)
 		}
 	}
-	well, wrong := check.Count(all, check.OK), check.Count(all, check.Wrong)
+	passed, failed := check.Count(all, check.OK), check.Count(all, check.Wrong)
 	unknown := check.Count(all, check.Unknown)
-	_, err := fmt.Fprintf(w, "%d well, %d wrong, %d not known\n", well, wrong, unknown)
+	_, err := fmt.Fprintf(w, "%d passed, %d failed, %d unknown\n", passed, failed, unknown)
 	if err != nil {
 		return fmt.Errorf("writing what was found: %w", err)
 	}

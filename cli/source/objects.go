@@ -95,8 +95,8 @@ func (in *Input) NamesClasses() bool { return in.classNames.given }
 // RequireFiles returns an error if no files are given, unless the cluster is read.
 func (in *Input) RequireFiles(live bool) error {
 	if !in.FromFiles() && !live {
-		return errors.New("which Ingresses? " +
-			"--filename names manifests, --live stands for those of the cluster")
+		return errors.New("no Ingresses are given: " +
+			"name files with --filename, or read the cluster with --live")
 	}
 	return nil
 }
