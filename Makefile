@@ -16,9 +16,9 @@ DEMO  ?= config/samples
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/kubectl test/policy test/config test/alerts test/openapi test/image test/site tools/man examples/caddy
+TESTED := test/golden test/hostile test/kubectl test/policy test/config test/alerts test/openapi test/image tools/man examples/caddy
 # These read files or run commands of another module, which go test does not look at to find out whether a result still holds.
-UNCACHED := test/neutral tools/release tools/mutants
+UNCACHED := test/neutral test/site tools/release tools/mutants
 
 export PATH := $(BIN):$(PATH)
 # What was compiled in one clone is not compiled again in another.
@@ -216,6 +216,7 @@ $(MOTO)/bin/moto_server: test/moto/requirements.txt
 	@touch $@
 
 ZENSICAL := $(CURDIR)/.cache/zensical
+BROWSERS := chromium chromium-browser google-chrome
 
 .PHONY: site
 site: $(ZENSICAL)/bin/zensical ## Build the site of docs/ in .cache/site/site; a link that leads nowhere is an error
@@ -231,10 +232,10 @@ $(ZENSICAL)/bin/zensical: tools/site/requirements.txt
 # test/site opens the site in a browser. Elsewhere than on Debian as root, install one by hand.
 .PHONY: chromium
 chromium:
-	@if ! command -v chromium > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+	@if [ -z "$$(command -v $(BROWSERS))" ] && [ -n "$$(command -v apt-get)" ] && [ "$$(id -u)" = 0 ]; then \
 		echo "Installing Chromium, once"; apt-get update -qq; \
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; fi
-	@command -v chromium > /dev/null || echo "There is no chromium in PATH, which test/site needs"
+	@[ -n "$$(command -v $(BROWSERS))" ] || echo "None of $(BROWSERS) is in PATH: test/site needs one"
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum
