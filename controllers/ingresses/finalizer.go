@@ -21,17 +21,22 @@ func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) er
 	if controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}
-	held := metadata{UID: ing.UID, Finalizers: []string{v1alpha1.IngressFinalizer}}
-	if err := w.patchFinalizers(ctx, ing, held); err != nil {
-		return fmt.Errorf("adding the finalizer to Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	if err := w.refused.last(ing); err != nil {
+		return err
 	}
-	return nil
+	held := metadata{UID: ing.UID, Finalizers: []string{v1alpha1.IngressFinalizer}}
+	err := w.patchFinalizers(ctx, ing, held)
+	if err != nil {
+		err = fmt.Errorf("adding the finalizer to Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	w.refused.note(ing, err)
+	return err
 }
 
 // RemoveFinalizer removes the finalizer from an Ingress, if it is there. It fails if the Ingress is
 // not being deleted and has changed since it was read: it may belong to a load balancer again.
 func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
-	w.published.forget(nameOf(ing))
+	w.Forget(nameOf(ing))
 	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}

@@ -28,10 +28,18 @@ func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress,
 	case !w.published.mayRepair(name, entries):
 		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, name)
 	}
+	if err := w.unpublished.last(ing); err != nil {
+		return err
+	}
 	w.published.setStatus(name, entries)
 	write := patch{Status: entriesOf(entries)}
-	if err := w.client.Status().Patch(ctx, metadataOf(ing), write); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	err := client.IgnoreNotFound(w.client.Status().Patch(ctx, metadataOf(ing), write))
+	if err != nil {
+		err = fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+		w.published.dropStatus(name) // else the status would count as changed by another writer
+	}
+	if w.unpublished.note(ing, err); err != nil {
+		return err
 	}
 	w.published.noteWrite(name, ing.ResourceVersion)
 	return nil

@@ -13,6 +13,8 @@ import (
 type Writer struct {
 	client    client.Client
 	published published
+	// writes that the API server has refused: of finalizers, and of statuses
+	refused, unpublished refusals
 }
 
 // NewWriter returns a Writer that has written nothing.
@@ -22,7 +24,11 @@ func NewWriter(c client.Client) *Writer { return &Writer{client: c} }
 func (w *Writer) StopRepairing(name string) { w.published.dropStatus(name) }
 
 // Forget drops a deleted Ingress, by namespace/name.
-func (w *Writer) Forget(name string) { w.published.forget(name) }
+func (w *Writer) Forget(name string) {
+	w.published.forget(name)
+	w.refused.forget(name)
+	w.unpublished.forget(name)
+}
 
 // ChangedByOthers reports whether another writer has changed the finalizer or the status of an
 // Ingress since they were written.

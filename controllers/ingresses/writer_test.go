@@ -2,8 +2,11 @@ package ingresses
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -208,4 +211,41 @@ func TestAnIngressThatIsInvalidIsNoConflict(t *testing.T) {
 			t.Errorf("%v: it ends with %v, which has to be a conflict: %t", cause, err, conflict)
 		}
 	}
+}
+
+// A finalizer that the API server refuses is written again with growing pauses of at most a minute, and
+// at once if the Ingress has changed.
+func TestARefusedFinalizerIsWrittenLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, ing := written(t, false)
+		refused, writes := errors.New("etcdserver: request is too large"), 0
+		w := NewWriter(interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+				if writes++; refused != nil {
+					return refused
+				}
+				return c.Patch(ctx, o, p, opts...)
+			},
+		}))
+		for range 3600 {
+			if err := w.AddFinalizer(t.Context(), ing); !errors.Is(err, refused) {
+				t.Fatalf("the error is %v", err)
+			}
+			time.Sleep(time.Second)
+		}
+		if writes < 60 || writes > 75 {
+			t.Errorf("%d writes in an hour", writes)
+		}
+		before := writes
+		ing.ResourceVersion += "1"
+		_ = w.AddFinalizer(t.Context(), ing)
+		if writes != before+1 {
+			t.Errorf("%d writes after a change", writes-before)
+		}
+		refused = nil
+		time.Sleep(time.Second)
+		if err := w.AddFinalizer(t.Context(), get(t, c)); err != nil || len(get(t, c).Finalizers) == 0 {
+			t.Errorf("it is not written: %v", err)
+		}
+	})
 }
