@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -144,4 +147,41 @@ func TestAFullRecordDelaysNoNeighbour(t *testing.T) {
 	if b.find("alice", "web") != nil {
 		t.Error("the Ingress that alice deleted stays")
 	}
+}
+
+// A status that the API server does not take is told to its author, once, and is written when the
+// API server takes it. Others have theirs.
+func TestAStatusThatIsNotWrittenIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSharedBench(t, nil)
+		refused, tries := errors.New("etcdserver: request is too large"), 0
+		b.Client = interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+				if o.GetNamespace() == "bob" && refused != nil {
+					tries++
+					return refused
+				}
+				return c.SubResource(sub).Patch(ctx, o, p, opts...)
+			},
+		})
+		b.takeOver()
+		b.put(joins("alice", "a", "alice.example", "/"))
+		b.put(joins("bob", "b", "bob.example", "/"))
+		for range 4 {
+			b.work()
+			time.Sleep(2 * time.Minute)
+		}
+		told := slices.DeleteFunc(b.notes("bob", "b"), func(n string) bool { return !strings.HasPrefix(n, "ChangeWaits") })
+		if len(told) != 1 || !strings.Contains(told[0], "address") || !strings.Contains(told[0], "request is too large") || !strings.Contains(told[0], "it ends when") {
+			t.Errorf("bob hears %q", told)
+		}
+		if len(b.find("alice", "a").Status.LoadBalancer.Ingress) == 0 || len(b.notes("alice", "a")) > 0 || tries == 0 {
+			t.Errorf("alice hears %q, after %d refused writes", b.notes("alice", "a"), tries)
+		}
+		refused = nil
+		b.work()
+		if len(b.find("bob", "b").Status.LoadBalancer.Ingress) == 0 {
+			t.Error("bob has no address")
+		}
+	})
 }

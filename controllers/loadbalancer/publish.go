@@ -2,40 +2,50 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file writes the addresses of a load balancer to the status of its Ingresses.
 
 // publish writes the address of the load balancer to the status of each member, after all resources
 // of the members exist. A member without served routes gets no address. If the cloud refuses a
-// step, the ports in the status of the members have the error.
-func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
+// step, the ports in the status of the members have the error. It returns diagnostics for the members
+// of which the API server refuses the status.
+func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome,
+	next *records.Record) (refusals []diag.Diagnostic, err error) {
 	gone := !o.Observed.Exists && o.Complete()
 	servedTo := o.ServedTo()
 	served := o.Observed.Active && slices.ContainsFunc(o.Snapshot.Members, servedTo)
 	refused := o.Observed.Active && o.Withheld == "" && !queue.OnlyPending(o.Err)
 	if !gone && !served && !refused {
-		return nil
+		return nil, nil
 	}
 	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.Snapshot.Record)) {
 		// Before the address is in a status it is in the record: otherwise it could not be removed after
 		// a crash.
 		if err := r.keep(ctx, o.Snapshot.Key, next); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool {
 		return o.Observed.Listener(port) != nil
 	}, o.Diagnostics())
 	published := make([]*v1alpha1.MemberMemory, len(o.Snapshot.Members))
-	err := ingresses.ForEach(len(o.Snapshot.Members), func(i int) error {
+	failures := make([]error, len(o.Snapshot.Members))
+	err = ingresses.ForEach(len(o.Snapshot.Members), func(i int) error {
 		m := o.Snapshot.Members[i]
 		known := records.MemberOf(next, m.Owner.String())
 		if m.Leaving || m.Vanished || known == nil {
@@ -48,11 +58,11 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 			return r.Ingresses.Unpublish(ctx, ing,
 				slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next)))
 		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			err := r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
-			if err == nil {
+			failures[i] = r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
+			if failures[i] == nil {
 				published[i] = known
 			}
-			return err
+			return failures[i]
 		}
 		return nil
 	})
@@ -61,5 +71,21 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 			known.PublishedAt = now()
 		}
 	}
-	return err
+	for i, m := range o.Snapshot.Members {
+		err := failures[i]
+		// After a conflict the cache will have another version.
+		if err != nil && !apierrors.IsConflict(err) && !errors.Is(err, queue.ErrDisputed) && ctx.Err() == nil {
+			refusals = append(refusals, unpublishedDiagnostic(m, err))
+		}
+	}
+	return refusals, err
+}
+
+func unpublishedDiagnostic(m ingress.Member, err error) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error, Reason: diag.ChangeWaits, Source: m.Source(),
+		Message: fmt.Sprintf("its address is not in its status: the API server does not take it: %s; it "+
+			"ends when the API server takes it, which is tried again; divide an Ingress that is too large",
+			printable.Shorten(err.Error())),
+	}
 }

@@ -87,7 +87,7 @@ func TestWhenAnIngressHasTheAddress(t *testing.T) {
 			if !c.unknown {
 				next.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web", Served: !c.unserved, PublishedAt: c.at}}
 			}
-			if err := b.publish(t.Context(), o, next); err != nil {
+			if _, err := b.publish(t.Context(), o, next); err != nil {
 				t.Fatal(err)
 			}
 			if has := len(b.ingress().Status.LoadBalancer.Ingress) == 1; has != c.want {
@@ -140,7 +140,7 @@ func TestTheAddressIsInTheRecordFirst(t *testing.T) {
 			o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
 			o.Snapshot.Record.Address = c.recorded
 			next := &records.Record{Address: "ours.example", Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Served: true}}}}
-			if err := b.publish(t.Context(), o, next); (err != nil) != (c.unrecorded || c.refused) {
+			if _, err := b.publish(t.Context(), o, next); (err != nil) != (c.unrecorded || c.refused) {
 				t.Errorf("the error is %v", err)
 			}
 			if saved := b.Memories.Get(benchKey).Address != ""; saved != c.saved {

@@ -44,13 +44,14 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	waitsNow := r.waitsFor(o, &next, time.Now())
 	setWaiting(&next, waitsNow, time.Now())
 	rejected := o.Rejected(&next)
-	var err error
 	if len(rejected) > 0 {
 		o.KeepPreviousDiagnostics(&next)
-	} else {
-		err = r.Events.SendNew(ctx, key, o.Diagnostics(), o.WasReported, o.Snapshot.Addressee)
 	}
-	err = errors.Join(err, r.publish(ctx, o, &next))
+	refused, err := r.publish(ctx, o, &next)
+	if len(rejected) == 0 {
+		err = errors.Join(err, r.Events.SendNew(ctx, key, slices.Concat(o.Diagnostics(), refused),
+			o.WasReported, o.Snapshot.Addressee))
+	}
 	free, failure := r.releaseDeparted(ctx, o, &next)
 	err = errors.Join(err, failure)
 	ended, wait := o.EndMoves(&next, time.Now())
