@@ -60,14 +60,15 @@ func hasOthers(o outcome.Outcome, causes []string) bool {
 }
 
 // planWithoutFailed makes the plan without the steps that failed, and reports whether it is
-// permitted and proven. Routes that would violate an expectation with the action that they have in
-// the cloud answer 503.
+// permitted and proven. Routes that would violate an expectation without a rule that failed, and that
+// covered them, keep the action that they have in the cloud. If they would violate it with that, too,
+// they answer 503.
 func (r *Reconciler) planWithoutFailed(
 	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts,
 ) bool {
-	closed := map[string]bool{}
+	held, closed := map[string]bool{}, map[string]bool{}
 	for {
-		w := newWithout(o, closed)
+		w := newWithout(o, held, closed)
 		rest.Built = w.built
 		rest.Plan = planner.Diff(o.Observed, rest.Built.LoadBalancer, o.Capabilities)
 		rest.Expectations = r.judge(ctx, *rest, facts)
@@ -76,13 +77,16 @@ func (r *Reconciler) planWithoutFailed(
 			return rest.Proof.Reason() == ""
 		}
 		o.Expectations = o.Expectations.With(rest.Expectations) // its author is told
-		known := len(closed)
+		known := len(held) + len(closed)
 		for _, f := range rest.Expectations.Offences {
-			if w.kept[f.Next] {
+			switch {
+			case w.kept[f.Next]:
 				closed[f.Next] = true
+			case f.Next != "":
+				held[f.Next] = true
 			}
 		}
-		if len(closed) == known {
+		if len(held)+len(closed) == known {
 			return false
 		}
 	}

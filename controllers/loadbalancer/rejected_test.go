@@ -287,3 +287,95 @@ func TestARuleThatStaysIsNotUncovered(t *testing.T) {
 	b.work()
 	b.answers("b.example", "/admin", "404")
 }
+
+// TestACoverThatFailsDelaysNoNeighbour: bob asks for a path that an expectation rules out, and for one
+// that covers it, which the cloud does not create. Nothing new of that Ingress is served, and what
+// alice asks for is, though her deletion comes after his path for all hosts.
+func TestACoverThatFailsDelaysNoNeighbour(t *testing.T) {
+	for _, path := range []string{"/", "/shop"} {
+		for failure, err := range stepErrors {
+			t.Run(path+failure, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
+					page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+					b := newSharedBench(t, gated, page, ruleBook(strings.ReplaceAll(noAdmin, "/admin", "/shop/admin")))
+					b.put(joins("alice", "a0", "a0.example", "/own"))
+					b.put(joins("alice", "a1", "a1.example", "/own"))
+					b.put(joins("bob", "b", "", "/kept"))
+					b.work()
+					b.cloud.Refuses = func(s plan.Step) error {
+						if c, is := s.(plan.CreateRule); is && c.Rule.Action.Status == 403 {
+							return err
+						}
+						return nil
+					}
+					ing := joins("bob", "b", "", "/shop/admin", "/kept", path)
+					ing.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{
+						APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "page",
+					}}
+					ing.Spec.Rules[0].HTTP.Paths[2].Backend.Service = toService("other")
+					b.put(ing)
+					b.put(joins("alice", "a0", "a0.example", "/new"))
+					b.put(joins("alice", "a2", "a2.example", "/own"))
+					b.remove("alice", "a1", false)
+					for range 4 {
+						_, _ = b.Reconcile(t.Context(), sharedKey)
+					}
+					b.answers("a0.example", "/new", "alice/web")
+					b.answers("a0.example", "/own", "404")
+					b.answers("a2.example", "/own", "alice/web")
+					b.answers("other.example", "/kept", "bob/web")
+					if got := b.answer("other.example", "/shop/admin"); strings.Contains(got, "/") {
+						t.Errorf("other.example/shop/admin is forwarded to %s", got)
+					}
+					if b.find("alice", "a1") != nil {
+						t.Error("the Ingress that alice deleted stays")
+					}
+					for _, name := range []string{"a0", "a2"} {
+						for _, n := range b.notes("alice", name) {
+							if strings.HasPrefix(n, "ChangeWaits") {
+								t.Errorf("%s of alice waits: %s", name, n)
+							}
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestWhatWaitsForAStepOfANeighbourIsTold: alice gives up what an expectation wants answered, and bob
+// would answer it from then on, by a rule that the cloud does not create.
+func TestWhatWaitsForAStepOfANeighbourIsTold(t *testing.T) {
+	b := newSharedBench(t, gated, ruleBook(`
+expectations:
+- name: health
+  requests: {hosts: [a1.example], paths: [{prefix: /health}]}
+  must: {answered: true}
+`))
+	b.put(joins("alice", "a0", "a0.example", "/own"))
+	b.put(joins("alice", "a1", "a1.example", "/health"))
+	b.put(joins("bob", "stays", "stays.example", "/"))
+	b.work()
+	b.cloud.Refuses = func(s plan.Step) error {
+		if c, is := s.(plan.CreateRule); is && strings.Contains(c.Detail(), "bob/other") {
+			return providers.ErrDenied
+		}
+		return nil
+	}
+	ing := joins("bob", "b", "", "/health")
+	ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
+	b.put(ing)
+	b.put(joins("alice", "a0", "a0.example", "/new"))
+	b.remove("alice", "a1", false)
+	for range 4 {
+		_, _ = b.Reconcile(t.Context(), sharedKey)
+	}
+	b.answers("a1.example", "/health", "alice/web")
+	b.hears("alice", "a1", "ChangeWaits", "steps of the namespaces bob", "it ends when the cloud carries them out")
+	b.hears("bob", "b", "ChangeWaits", "denied")
+	b.cloud.Refuses = nil
+	b.work()
+	b.answers("a1.example", "/health", "bob/other")
+	b.answers("a0.example", "/new", "alice/web")
+}

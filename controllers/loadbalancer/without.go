@@ -28,6 +28,7 @@ type place struct {
 type without struct {
 	built  model.Built
 	seen   *lb.Observed
+	held   map[string]bool // Ingresses of which no route changes
 	closed map[string]bool // Ingresses whose routes answer 503
 	kept   map[string]bool // Ingresses with routes that keep the action that they have in the cloud
 	// secrets are the last certificates of Secrets.
@@ -39,11 +40,11 @@ type without struct {
 	most    int                 // values of a condition
 }
 
-// newWithout returns what is wanted without what was rejected. Routes of closed Ingresses that need
-// what was rejected answer 503.
-func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
+// newWithout returns what is wanted without what was rejected. Routes that need it, and all of held
+// Ingresses, keep the action that they have in the cloud; those of closed Ingresses answer 503.
+func newWithout(o *outcome.Outcome, held, closed map[string]bool) *without {
 	w := &without{
-		built: o.Built, seen: o.Observed, closed: closed, kept: map[string]bool{},
+		built: o.Built, seen: o.Observed, held: held, closed: closed, kept: map[string]bool{},
 		secrets: o.Snapshot.Memory.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
 		most: mostValues(o.Capabilities),
 	}
@@ -333,7 +334,7 @@ func (w *without) needs(a lb.Action) bool {
 // changeListener changes the rules and the default action of a listener.
 func (w *without) changeListener(l *lb.Listener, answers *answers) {
 	seen := w.seen.Listener(l.Port)
-	if before := l.Default; w.needs(before) {
+	if before := l.Default; w.needs(before) || w.holds(answers.defaults(w.built.Table, *l, before)) {
 		l.Default = unavailable
 		if seen != nil && !w.closes(answers.defaults(w.built.Table, *l, before)) {
 			l.Default = seen.Default
@@ -355,7 +356,7 @@ func (w *without) changeListener(l *lb.Listener, answers *answers) {
 				continue // it was put back
 			}
 			rule.Action = there.Action
-		case fixed, w.needs(rule.Action):
+		case fixed, w.needs(rule.Action), w.holds(rule.Origin):
 			parts := present(seen, rule)
 			for i := range parts {
 				if w.closes(rule.Origin) {
@@ -369,6 +370,11 @@ func (w *without) changeListener(l *lb.Listener, answers *answers) {
 		rules = append(rules, rule)
 	}
 	l.Rules = rules
+}
+
+// holds reports whether routes are of a held Ingress.
+func (w *without) holds(routes []diag.Source) bool {
+	return slices.ContainsFunc(routes, func(s diag.Source) bool { return w.held[s.Object()] })
 }
 
 // closes notes the Ingresses of routes, and reports whether the routes answer 503.
@@ -503,12 +509,21 @@ func (a *answers) add(port int32, routes []diag.Source, action *lb.Action) {
 	}
 }
 
-// defaults returns the defaults that a listener answers with an action.
+// defaults returns the defaults, and the routes of all requests, that a listener answers with its
+// default action.
 func (a *answers) defaults(t *precedence.Table, l lb.Listener, action lb.Action) (out []diag.Source) {
 	for _, d := range t.Defaults {
 		if slices.Contains(d.Ports, l.Port) &&
 			lb.FromRouting(d.Action.On(l.Protocol)).Key() == action.Key() {
 			out = append(out, d.Source)
+		}
+	}
+	if level := t.Level(l.Port, routing.Any); level != nil {
+		for _, r := range level.Routes {
+			if r.Path == routing.Root && len(r.When) == 0 &&
+				lb.FromRouting(r.Action.On(l.Protocol)).Key() == action.Key() {
+				out = append(out, r.Source)
+			}
 		}
 	}
 	return out
