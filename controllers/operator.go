@@ -21,12 +21,9 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/gauges"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/loadbalancer"
-	"fairlead.dev/fairlead/controllers/managedclass"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/orphans"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/readiness"
 	"fairlead.dev/fairlead/controllers/records"
@@ -137,7 +134,7 @@ type wiring struct {
 	options  Options
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
-	gauges   *gauges.Gauges
+	gauges   *Gauges
 }
 
 func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, error) {
@@ -161,7 +158,7 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 			DriftInterval: o.DriftInterval, ReadOnly: o.ReadOnly, Ended: ctx.Done(),
 		},
 	}
-	w.gauges = &gauges.Gauges{Gatherer: w.Gatherer, Waits: w.Waits}
+	w.gauges = &Gauges{Gatherer: w.Gatherer, Waits: w.Waits}
 	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Reads, o.Version, w.gauges.Take)
 	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
 	w.Expectations = expectations.NewReader(m.GetAPIReader(), watcher, ctx.Done())
@@ -264,9 +261,9 @@ func (w *wiring) addSweeper(context.Context, *loadbalancer.Reconciler) error {
 }
 
 func (w *wiring) addOrphans(_ context.Context, r *loadbalancer.Reconciler) error {
-	collector := &orphans.Collector{
+	collector := &OrphanCollector{
 		Gatherer: w.Gatherer, Cloud: w.Cloud, Interval: w.options.OrphanInterval,
-		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
+		Sightings: NewOrphanSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
 		Count:     w.gauges.Orphans.Set, Reconcile: r.Awaken,
 	}
 	if err := w.Add(collector); err != nil {
@@ -283,7 +280,7 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 	if w.options.Namespace == "" {
 		recorder = w.GetEventRecorder("fairlead")
 	}
-	class, sources := managedclass.New(w.options.ManageClass, w.GetCache(), w.GetClient(),
+	class, sources := NewManagedClass(w.options.ManageClass, w.GetCache(), w.GetClient(),
 		recorder, w.Memories)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,

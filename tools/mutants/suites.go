@@ -19,7 +19,7 @@ type suite struct {
 // others are packages whose tests run besides those of the package itself, by that package or by a
 // folder that it is in.
 var others = map[string][]string{
-	"controllers":   {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
+	"controllers":   {"controllers/loadbalancer", "controllers/gather"},
 	"model/plan":    {"model/planner", "providers", "test/golden"},
 	"model/planner": {"providers", "test/golden", "model/proof"},
 	"model/proof":   {"model/proof"},

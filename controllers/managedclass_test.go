@@ -1,4 +1,4 @@
-package managedclass
+package controllers
 
 import (
 	"context"
@@ -48,23 +48,23 @@ func classOf(controller, parameters string) *networkingv1.IngressClass {
 }
 
 // A trial is a classMaker of the class fairlead, and its cluster.
-type trial struct {
+type classTrial struct {
 	*classMaker
 	client client.WithWatch
 	told   *events.FakeRecorder
 }
 
-func newTrial(kept remembered, failing interceptor.Funcs, objects ...client.Object) trial {
+func newClassTrial(kept remembered, failing interceptor.Funcs, objects ...client.Object) classTrial {
 	c := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithObjects(objects...).WithInterceptorFuncs(failing).Build()
 	told := events.NewFakeRecorder(10)
-	maker, _ := New("fairlead", nil, c, told, records.NewCache(kept, false))
+	maker, _ := NewManagedClass("fairlead", nil, c, told, records.NewCache(kept, false))
 	m := maker.(*classMaker)
 	m.cache = c
-	return trial{m, c, told}
+	return classTrial{m, c, told}
 }
 
 // there returns the class as it is in the cluster; nil for none.
-func (c trial) there(t *testing.T) *networkingv1.IngressClass {
+func (c classTrial) there(t *testing.T) *networkingv1.IngressClass {
 	t.Helper()
 	var out networkingv1.IngressClass
 	err := c.client.Get(t.Context(), client.ObjectKey{Name: "fairlead"}, &out)
@@ -84,7 +84,7 @@ func TestAMissingClassIsCreated(t *testing.T) {
 		"it had parameters":  classOf(ingress.ControllerName, "internal"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newTrial(remembered{}, interceptor.Funcs{})
+			c := newClassTrial(remembered{}, interceptor.Funcs{})
 			want := classOf(ingress.ControllerName, "")
 			if before != nil {
 				want = before
@@ -114,7 +114,7 @@ func TestAMissingClassIsCreated(t *testing.T) {
 
 // The class of another controller is left as it is, and its owner is told.
 func TestAClassOfAnotherControllerIsLeft(t *testing.T) {
-	c := newTrial(remembered{}, interceptor.Funcs{}, classOf("nginx.example/ingress", "their"))
+	c := newClassTrial(remembered{}, interceptor.Funcs{}, classOf("nginx.example/ingress", "their"))
 	if _, err := c.Reconcile(t.Context(), "fairlead"); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAClassWhoseParametersAreLostIsNotCreated(t *testing.T) {
 		"one of several is":       {map[lb.Key]records.Record{"a/b/c/d": record(internal), "fairlead/a/b/c": record(nil), "fairlead/shop/web/internal": record(internal)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newTrial(remembered{known: c.known}, interceptor.Funcs{})
+			m := newClassTrial(remembered{known: c.known}, interceptor.Funcs{})
 			if _, err := m.Reconcile(t.Context(), "fairlead"); err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 		"it is created twice": {remembered{}, creates(apierrors.NewAlreadyExists(schema.GroupResource{}, "fairlead")), nil, ""},
 		"remembering":         {remembered{err: down}, interceptor.Funcs{}, down, "reading the records"},
 	} {
-		_, err := newTrial(c.kept, c.failing).Reconcile(t.Context(), "fairlead")
+		_, err := newClassTrial(c.kept, c.failing).Reconcile(t.Context(), "fairlead")
 		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: the error is %v, want %v", name, err, c.want)
 		}
@@ -196,7 +196,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 func TestTheClassIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := &informertest.FakeInformers{}
-		_, sources := New("fairlead", from, nil, nil, nil)
+		_, sources := NewManagedClass("fairlead", from, nil, nil, nil)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 		defer q.ShutDown()
 		for _, s := range sources {

@@ -1,4 +1,4 @@
-package orphans
+package controllers
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 const orphanMark = v1alpha1.Group + "/orphan"
 
 // Sightings holds the orphans that the last pass has found.
-type Sightings struct {
+type OrphanSightings struct {
 	reader client.Reader
 	writer client.Writer
 	scope  string
@@ -31,13 +31,13 @@ type Sightings struct {
 }
 
 // NewSightings returns the stored sightings of an operator of a namespace, or of all.
-func NewSightings(reader client.Reader, writer client.Writer, scope string) *Sightings {
-	return &Sightings{reader: reader, writer: writer, scope: scope}
+func NewOrphanSightings(reader client.Reader, writer client.Writer, scope string) *OrphanSightings {
+	return &OrphanSightings{reader: reader, writer: writer, scope: scope}
 }
 
 // replace stores the orphans of a pass in place of those of the last pass, and returns the orphans
 // that both have found.
-func (s *Sightings) replace(ctx context.Context, found []lb.Key) (twice []lb.Key, err error) {
+func (s *OrphanSightings) replace(ctx context.Context, found []lb.Key) (twice []lb.Key, err error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Sightings) replace(ctx context.Context, found []lb.Key) (twice []lb.Key
 }
 
 // read reads the sightings of the last leader, once.
-func (s *Sightings) read(ctx context.Context) error {
+func (s *OrphanSightings) read(ctx context.Context) error {
 	if s.known != nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *Sightings) read(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sightings) sighting(key lb.Key) *v1alpha1.LoadBalancer {
+func (s *OrphanSightings) sighting(key lb.Key) *v1alpha1.LoadBalancer {
 	return &v1alpha1.LoadBalancer{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   v1alpha1.Name(string(key), s.scope) + ".orphan",

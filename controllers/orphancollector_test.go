@@ -1,4 +1,4 @@
-package orphans
+package controllers
 
 import (
 	"context"
@@ -33,7 +33,7 @@ const orphan = lb.Key("fairlead/shop/orphan/internal")
 type setup struct {
 	*testing.T
 	client.WithWatch
-	*Collector
+	*OrphanCollector
 	cloud   *controllertest.Cloud
 	woken   []lb.Key
 	orphans int            // as they were counted last
@@ -53,8 +53,8 @@ func orphaned(t *testing.T, key lb.Key) *setup {
 
 // succeed has the next leader take over.
 func (s *setup) succeed() {
-	s.Collector = &Collector{
-		Gatherer: controllertest.NewGatherer(s.WithWatch), Cloud: s.cloud, Sightings: NewSightings(s.WithWatch, s.WithWatch, ""),
+	s.OrphanCollector = &OrphanCollector{
+		Gatherer: controllertest.NewGatherer(s.WithWatch), Cloud: s.cloud, Sightings: NewOrphanSightings(s.WithWatch, s.WithWatch, ""),
 		Count:     func(orphans int, kept map[string]int) { s.orphans, s.kept = orphans, kept },
 		Reconcile: func(_ context.Context, keys []lb.Key) { s.woken = append(s.woken, keys...) },
 	}

@@ -1,4 +1,4 @@
-package gauges
+package controllers
 
 import (
 	"encoding/json"

@@ -1,7 +1,4 @@
-// Package orphans collects load balancers without an Ingress and a record, after a crash or the
-// loss of a record. Two passes have to find the orphan, and its class has to exist: without the
-// class its Ingresses may only have become unreadable.
-package orphans
+package controllers
 
 import (
 	"context"
@@ -26,10 +23,10 @@ import (
 
 // A Collector collects the orphans that two passes have found. It runs while this replica is the
 // leader.
-type Collector struct {
+type OrphanCollector struct {
 	*gather.Gatherer
 	Cloud     providers.Provider
-	Sightings *Sightings
+	Sightings *OrphanSightings
 	// Interval is the time between two passes.
 	Interval time.Duration
 	// Count is called with the number of orphans, and the number of kept ones by reason.
@@ -54,7 +51,7 @@ type found struct {
 }
 
 // Start makes passes until the context ends.
-func (c *Collector) Start(ctx context.Context) error {
+func (c *OrphanCollector) Start(ctx context.Context) error {
 	tick := time.NewTicker(c.Interval)
 	defer tick.Stop()
 	for {
@@ -71,7 +68,7 @@ func (c *Collector) Start(ctx context.Context) error {
 
 // pass makes one pass, and enqueues the orphans that the last pass, maybe of another leader, has
 // found too.
-func (c *Collector) pass(ctx context.Context) error {
+func (c *OrphanCollector) pass(ctx context.Context) error {
 	now, err := c.find(ctx)
 	if err != nil {
 		return err
@@ -115,7 +112,7 @@ func (f found) log(ctx context.Context) {
 }
 
 // find returns the load balancers in the cloud that have no Ingress and no record.
-func (c *Collector) find(ctx context.Context) (out found, err error) {
+func (c *OrphanCollector) find(ctx context.Context) (out found, err error) {
 	keys, err := c.Cloud.List(ctx)
 	if _, others := errors.AsType[*providers.ListError](err); err != nil && !others {
 		return out, err
@@ -157,7 +154,7 @@ func (c *Collector) find(ctx context.Context) (out found, err error) {
 // lostIngresses returns the Ingresses with the finalizer that belong to no load balancer: they are
 // refused, and no record has an accepted version. A load balancer that serves one looks like an
 // orphan.
-func (c *Collector) lostIngresses(ctx context.Context) (names []string, err error) {
+func (c *OrphanCollector) lostIngresses(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
 	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Ingresses: %w", err)

@@ -1,5 +1,4 @@
-// Package managedclass keeps the IngressClass of --manage-ingress-class in the cluster.
-package managedclass
+package controllers
 
 import (
 	"context"
@@ -42,7 +41,7 @@ type classMaker struct {
 
 // New returns a reconciler that creates an IngressClass whenever it is missing, and the sources
 // that trigger it. Without a recorder it sends no events.
-func New(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
+func NewManagedClass(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
 	known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
 	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
 	return maker, maker.sources(from)

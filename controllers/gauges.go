@@ -1,6 +1,4 @@
-// Package gauges counts records and objects of the cache when metrics are scraped. So no count is
-// out of date, and no series outlives its load balancer.
-package gauges
+package controllers
 
 import (
 	"cmp"
