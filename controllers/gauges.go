@@ -24,19 +24,19 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// Gauges counts for the leader. A replica without the lease has no records, and no gauges.
-type Gauges struct {
+// gauges counts for the leader. A replica without the lease has no records, and no gauges.
+type gauges struct {
 	*gather.Gatherer
-	Balancers Balancers
+	Balancers balancers
 	// TargetBacklog has the changes of targets that the cloud does not have yet.
 	TargetBacklog queue.Backlog[lb.GroupKey]
-	Orphans       Orphans
+	Orphans       orphans
 	Waits         *queue.Waits
 	Unassigned    Unassigned
 }
 
-// Balancers is the reconciler of load balancers.
-type Balancers interface {
+// balancers is the reconciler of load balancers.
+type balancers interface {
 	// AwaitedGroups returns the number of target groups that each load balancer waits for.
 	AwaitedGroups() map[lb.Key]int
 	// OldestChange returns the age of the oldest change that the cloud does not have yet.
@@ -49,7 +49,7 @@ type Unassigned interface {
 }
 
 // Take emits the value of each gauge.
-func (c *Gauges) Take(emit emitter) {
+func (c *gauges) Take(emit emitter) {
 	all := c.Memories.All()
 	if all == nil {
 		return
@@ -87,7 +87,7 @@ func (c *Gauges) Take(emit emitter) {
 }
 
 // countRecords counts load balancers and their members.
-func (c *Gauges) countRecords(all map[lb.Key]records.Record, emit emitter) {
+func (c *gauges) countRecords(all map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed,
 		v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
@@ -131,7 +131,7 @@ func (c *Gauges) countRecords(all map[lb.Key]records.Record, emit emitter) {
 
 // countIngresses counts the Ingresses that name no class, and those that another controller serves
 // too.
-func (c *Gauges) countIngresses(all map[lb.Key]records.Record, emit emitter) {
+func (c *gauges) countIngresses(all map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // a scrape has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
@@ -200,7 +200,7 @@ func departedAt(r records.Record, member string) *metav1.Time {
 }
 
 // graceOf returns how long a load balancer serves a member that has left the classes of Fairlead.
-func (c *Gauges) graceOf(key lb.Key, objects ingress.Objects) time.Duration {
+func (c *gauges) graceOf(key lb.Key, objects ingress.Objects) time.Duration {
 	class := ingress.FindClass(objects, c.Options, key.Class())
 	if class == nil {
 		class = &ingress.Class{}

@@ -39,9 +39,9 @@ type classMaker struct {
 	last *networkingv1.IngressClassSpec // of the class before it was deleted
 }
 
-// New returns a reconciler that creates an IngressClass whenever it is missing, and the sources
+// newManagedClass returns a reconciler that creates an IngressClass whenever it is missing, and the sources
 // that trigger it. Without a recorder it sends no events.
-func NewManagedClass(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
+func newManagedClass(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
 	known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
 	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
 	return maker, maker.sources(from)

@@ -57,7 +57,7 @@ type classTrial struct {
 func newClassTrial(kept remembered, failing interceptor.Funcs, objects ...client.Object) classTrial {
 	c := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithObjects(objects...).WithInterceptorFuncs(failing).Build()
 	told := events.NewFakeRecorder(10)
-	maker, _ := NewManagedClass("fairlead", nil, c, told, records.NewCache(kept, false))
+	maker, _ := newManagedClass("fairlead", nil, c, told, records.NewCache(kept, false))
 	m := maker.(*classMaker)
 	m.cache = c
 	return classTrial{m, c, told}
@@ -196,7 +196,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 func TestTheClassIsWatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := &informertest.FakeInformers{}
-		_, sources := NewManagedClass("fairlead", from, nil, nil, nil)
+		_, sources := newManagedClass("fairlead", from, nil, nil, nil)
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 		defer q.ShutDown()
 		for _, s := range sources {

@@ -134,7 +134,7 @@ type wiring struct {
 	options  Options
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
-	gauges   *Gauges
+	gauges   *gauges
 }
 
 func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, error) {
@@ -158,7 +158,7 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 			DriftInterval: o.DriftInterval, ReadOnly: o.ReadOnly, Ended: ctx.Done(),
 		},
 	}
-	w.gauges = &Gauges{Gatherer: w.Gatherer, Waits: w.Waits}
+	w.gauges = &gauges{Gatherer: w.Gatherer, Waits: w.Waits}
 	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Reads, o.Version, w.gauges.Take)
 	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
 	w.Expectations = expectations.NewReader(m.GetAPIReader(), watcher, ctx.Done())
@@ -263,7 +263,7 @@ func (w *wiring) addSweeper(context.Context, *loadbalancer.Reconciler) error {
 func (w *wiring) addOrphans(_ context.Context, r *loadbalancer.Reconciler) error {
 	collector := &OrphanCollector{
 		Gatherer: w.Gatherer, Cloud: w.Cloud, Interval: w.options.OrphanInterval,
-		Sightings: NewOrphanSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
+		Sightings: newOrphanSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
 		Count:     w.gauges.Orphans.Set, Reconcile: r.Awaken,
 	}
 	if err := w.Add(collector); err != nil {
@@ -280,7 +280,7 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 	if w.options.Namespace == "" {
 		recorder = w.GetEventRecorder("fairlead")
 	}
-	class, sources := NewManagedClass(w.options.ManageClass, w.GetCache(), w.GetClient(),
+	class, sources := newManagedClass(w.options.ManageClass, w.GetCache(), w.GetClient(),
 		recorder, w.Memories)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,

@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// A Collector collects the orphans that two passes have found. It runs while this replica is the
+// An OrphanCollector collects the orphans that two passes have found. It runs while this replica is the
 // leader.
 type OrphanCollector struct {
 	*gather.Gatherer

@@ -54,7 +54,7 @@ func orphaned(t *testing.T, key lb.Key) *setup {
 // succeed has the next leader take over.
 func (s *setup) succeed() {
 	s.OrphanCollector = &OrphanCollector{
-		Gatherer: controllertest.NewGatherer(s.WithWatch), Cloud: s.cloud, Sightings: NewOrphanSightings(s.WithWatch, s.WithWatch, ""),
+		Gatherer: controllertest.NewGatherer(s.WithWatch), Cloud: s.cloud, Sightings: newOrphanSightings(s.WithWatch, s.WithWatch, ""),
 		Count:     func(orphans int, kept map[string]int) { s.orphans, s.kept = orphans, kept },
 		Reconcile: func(_ context.Context, keys []lb.Key) { s.woken = append(s.woken, keys...) },
 	}

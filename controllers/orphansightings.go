@@ -21,7 +21,7 @@ import (
 // annotation, which says what the object is for.
 const orphanMark = v1alpha1.Group + "/orphan"
 
-// Sightings holds the orphans that the last pass has found.
+// OrphanSightings holds the orphans that the last pass has found.
 type OrphanSightings struct {
 	reader client.Reader
 	writer client.Writer
@@ -30,8 +30,8 @@ type OrphanSightings struct {
 	known map[lb.Key]*v1alpha1.LoadBalancer // nil before they are read
 }
 
-// NewSightings returns the stored sightings of an operator of a namespace, or of all.
-func NewOrphanSightings(reader client.Reader, writer client.Writer, scope string) *OrphanSightings {
+// newOrphanSightings returns the stored sightings of an operator of a namespace, or of all.
+func newOrphanSightings(reader client.Reader, writer client.Writer, scope string) *OrphanSightings {
 	return &OrphanSightings{reader: reader, writer: writer, scope: scope}
 }
 

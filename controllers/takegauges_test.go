@@ -49,9 +49,9 @@ func (r report) OldestChange() time.Duration    { return r.oldest }
 func (r report) Diagnostics() []diag.Diagnostic { return r.found }
 
 // counting returns the gauges of a leader that has read some records.
-func counting(t *testing.T, c client.Client, of map[lb.Key]records.Record) *Gauges {
+func counting(t *testing.T, c client.Client, of map[lb.Key]records.Record) *gauges {
 	t.Helper()
-	g := &Gauges{Gatherer: controllertest.NewGatherer(c), Balancers: report{}, Unassigned: report{}, Waits: &queue.Waits{}}
+	g := &gauges{Gatherer: controllertest.NewGatherer(c), Balancers: report{}, Unassigned: report{}, Waits: &queue.Waits{}}
 	g.Memories = records.NewCache(keeper{of: of}, false)
 	if err := g.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func counting(t *testing.T, c client.Client, of map[lb.Key]records.Record) *Gaug
 }
 
 // taken are the values of some gauges, sorted.
-func taken(g *Gauges, of ...metrics.Metric) []string {
+func taken(g *gauges, of ...metrics.Metric) []string {
 	var out []string
 	g.Take(func(m metrics.Metric, value float64, labels ...string) {
 		if slices.ContainsFunc(of, func(o metrics.Metric) bool { return o.Name == m.Name }) {
@@ -80,7 +80,7 @@ func expect(t *testing.T, why string, got, want []string) {
 }
 
 func TestAReplicaWithoutTheLeaseHasNoGauges(t *testing.T) {
-	g := &Gauges{Gatherer: controllertest.NewGatherer(controllertest.NewClient(t)), Waits: &queue.Waits{}}
+	g := &gauges{Gatherer: controllertest.NewGatherer(controllertest.NewClient(t)), Waits: &queue.Waits{}}
 	g.Take(func(m metrics.Metric, value float64, labels ...string) { t.Errorf("%s%v %v", m.Name, labels, value) })
 }
 
@@ -256,7 +256,7 @@ func TestIngressesThatCannotBeReadAreNotCounted(t *testing.T) {
 
 // A gauge of orphans does not change with what its caller does later.
 func TestOrphansAreCounted(t *testing.T) {
-	var o Orphans
+	var o orphans
 	if all, kept := o.get(); all != 0 || len(kept) > 0 {
 		t.Errorf("%d before the first look, %v", all, kept)
 	}

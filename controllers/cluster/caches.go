@@ -22,7 +22,7 @@ import (
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
 	o.ByObject = map[client.Object]cache.ByObject{
-		&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: TransformPod},
+		&corev1.Node{}: {Transform: slimNode}, &corev1.Pod{}: {Transform: transformPod},
 	}
 	if secrets == SecretsLabelled {
 		o.ByObject[SecretMetadata()] = cache.ByObject{

@@ -123,7 +123,7 @@ func TestChangedReach(t *testing.T) {
 			if got := ChangedAddresses(node(), node(c.edit)); got != c.matters {
 				t.Errorf("it matters: %v, want %v", got, c.matters)
 			}
-			slim, err := SlimNode(node(c.edit))
+			slim, err := slimNode(node(c.edit))
 			if err != nil || endpoints.AddressesOf(slim.(*corev1.Node)) != endpoints.AddressesOf(node(c.edit)) {
 				t.Errorf("in the cache it is another node: %v, error %v", slim, err)
 			}

@@ -24,8 +24,8 @@ type Index struct {
 
 // The fields of the indexes.
 const (
-	SliceService    = "service"
-	SlicePods       = "pods"
+	sliceService    = "service"
+	slicePods       = "pods"
 	IngressClass    = "class"
 	ClassParameters = "parameters"
 )
@@ -33,8 +33,8 @@ const (
 // Indexes returns the indexes that an operator's cache has.
 func Indexes() []Index {
 	return []Index{
-		{&discoveryv1.EndpointSlice{}, SliceService, ServiceOfSlice},
-		{&discoveryv1.EndpointSlice{}, SlicePods, podsOfSlice},
+		{&discoveryv1.EndpointSlice{}, sliceService, ServiceOfSlice},
+		{&discoveryv1.EndpointSlice{}, slicePods, podsOfSlice},
 		{&networkingv1.Ingress{}, IngressClass, ClassesOfIngress},
 		{&networkingv1.IngressClass{}, ClassParameters, parametersOfClass},
 	}

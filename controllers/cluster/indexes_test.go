@@ -37,11 +37,11 @@ func TestWhatObjectsAreIndexedBy(t *testing.T) {
 		of    client.Object
 		want  []string
 	}{
-		"a slice of a Service":             {SliceService, aSlice("web-1", "web"), []string{"web"}},
-		"a slice of no Service":            {SliceService, aSlice("web-1", ""), nil},
-		"the Pods of a slice":              {SlicePods, aSlice("web-1", "web", "a", "b"), []string{"a", "b"}},
-		"those of one ReplicaSet":          {SlicePods, aSlice("web-1", "web", "web-5d8f-abc", "web-5d8f-def", "-x"), []string{"web-5d8f", "-x"}},
-		"an endpoint without a Pod":        {SlicePods, bare, nil},
+		"a slice of a Service":             {sliceService, aSlice("web-1", "web"), []string{"web"}},
+		"a slice of no Service":            {sliceService, aSlice("web-1", ""), nil},
+		"the Pods of a slice":              {slicePods, aSlice("web-1", "web", "a", "b"), []string{"a", "b"}},
+		"those of one ReplicaSet":          {slicePods, aSlice("web-1", "web", "web-5d8f-abc", "web-5d8f-def", "-x"), []string{"web-5d8f", "-x"}},
+		"an endpoint without a Pod":        {slicePods, bare, nil},
 		"a class by annotation":            {IngressClass, classed("public", nil), []string{"public"}},
 		"a class by field":                 {IngressClass, classed("", new("internal")), []string{"internal"}},
 		"a class by each":                  {IngressClass, classed("public", new("internal")), []string{"public", "internal"}},

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Map has a set of elements for each of its keys. No set is empty.
+// A Multimap has a set of elements for each of its keys. No set is empty.
 type Multimap[A, B comparable] map[A]set[B]
 
 // few is the most elements of a set without a map. Most sets have one element, and a map of one

@@ -35,9 +35,9 @@ func ChangedAddresses(before, after client.Object) bool {
 	return endpoints.AddressesOf(before.(*corev1.Node)) != endpoints.AddressesOf(after.(*corev1.Node))
 }
 
-// SlimNode keeps the fields of a Node that endpoints.AddressesOf reads. A Node lists all its
+// slimNode keeps the fields of a Node that endpoints.AddressesOf reads. A Node lists all its
 // images.
-func SlimNode(o any) (any, error) {
+func slimNode(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {
 		return o, nil // the mark of one that was deleted

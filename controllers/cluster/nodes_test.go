@@ -58,7 +58,7 @@ func (silent) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOpt
 // Of a Node what targets depend on is kept, and a heartbeat is no change.
 func TestOfANodeWhatIsReadIsKept(t *testing.T) {
 	node := aNode("a", "10.0.0.1")
-	kept, err := SlimNode(node.DeepCopy())
+	kept, err := slimNode(node.DeepCopy())
 	want := aNode("a", "10.0.0.1")
 	want.Annotations, want.Spec.PodCIDR, want.Status.Images, want.Status.Conditions = nil, "", nil, node.Status.Conditions
 	if diff := cmp.Diff(any(want), kept); err != nil || diff != "" {
@@ -68,7 +68,7 @@ func TestOfANodeWhatIsReadIsKept(t *testing.T) {
 		t.Error("the addresses are others")
 	}
 	deleted := toolscache.DeletedFinalStateUnknown{Key: "a"}
-	if kept, err := SlimNode(deleted); err != nil || kept != any(deleted) {
+	if kept, err := slimNode(deleted); err != nil || kept != any(deleted) {
 		t.Errorf("the mark of a Node that was deleted becomes %v, %v", kept, err)
 	}
 	beat := node.DeepCopy()

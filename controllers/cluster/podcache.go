@@ -27,7 +27,7 @@ type gatedFields struct {
 
 // Transform keeps the fields of a Pod that are read: without our readiness gate only the name and
 // the addresses.
-func TransformPod(o any) (any, error) {
+func transformPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil // the mark of a deleted Pod, or a cachedPod
@@ -63,7 +63,7 @@ func (p *cachedPod) pod() *corev1.Pod {
 	return out
 }
 
-// Pod returns the Pod of an event. The caller must not change it.
+// PodIn returns the Pod of an event. The caller must not change it.
 func PodIn(o client.Object) *corev1.Pod {
 	if slim, ok := o.(*cachedPod); ok {
 		return slim.pod()

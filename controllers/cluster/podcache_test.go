@@ -38,7 +38,7 @@ func podWithAll(gates ...corev1.PodConditionType) *corev1.Pod {
 // inCache returns a Pod as an event of the cache has it.
 func inCache(t *testing.T, p *corev1.Pod) client.Object {
 	t.Helper()
-	kept, err := TransformPod(p)
+	kept, err := transformPod(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestThatAPodHasEndedIsKept(t *testing.T) {
 		t.Errorf("what is left is %v", kept)
 	}
 	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web-1"}
-	if o, err := TransformPod(deleted); err != nil || o != any(deleted) {
+	if o, err := transformPod(deleted); err != nil || o != any(deleted) {
 		t.Errorf("the mark of a Pod that was deleted becomes %v, %v", o, err)
 	}
 }

@@ -86,7 +86,7 @@ func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, erro
 // ServicesListing returns the Services whose EndpointSlices list a Pod.
 func (r PodReader) ServicesListing(ctx context.Context, pod client.Object) (map[Ref]bool, error) {
 	namespace, name := pod.GetNamespace(), pod.GetName()
-	which := client.MatchingFields{SlicePods: familyOf(name)}
+	which := client.MatchingFields{slicePods: familyOf(name)}
 	var list discoveryv1.EndpointSliceList
 	err := r.cache.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy)
 	if err != nil {

@@ -59,7 +59,7 @@ func EndpointsOf(
 	ctx context.Context, from client.Reader, service Ref,
 ) ([]*discoveryv1.EndpointSlice, error) {
 	var list discoveryv1.EndpointSliceList
-	which := client.MatchingFields{SliceService: service.Name}
+	which := client.MatchingFields{sliceService: service.Name}
 	err := from.List(ctx, &list, client.InNamespace(service.Namespace), which)
 	if err != nil {
 		return nil, fmt.Errorf("listing EndpointSlices of Service %s: %w", service, err)

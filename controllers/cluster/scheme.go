@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// New returns a scheme with every kind that the operator reads and writes.
+// NewScheme returns a scheme with every kind that the operator reads and writes.
 func NewScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))

@@ -78,23 +78,23 @@ func (s *slots) grant() {
 	}
 }
 
-// A Work is one reconcile that has a slot.
-type Work struct {
+// A work is one reconcile that has a slot.
+type work struct {
 	slots *slots
 
 	mu   sync.Mutex
 	slow int // calls under way that take long, or wait for their turn
 }
 
-type WorkKey struct{}
+type workKey struct{}
 
 // withWork returns a context whose calls count as those of one reconcile.
 func withWork(ctx context.Context, s *slots) context.Context {
-	return context.WithValue(ctx, WorkKey{}, &Work{slots: s})
+	return context.WithValue(ctx, workKey{}, &work{slots: s})
 }
 
 // AddSlow changes the number of slow calls.
-func (w *Work) AddSlow(by int) {
+func (w *work) AddSlow(by int) {
 	if w == nil {
 		return
 	}
@@ -124,7 +124,7 @@ type call struct {
 
 // Begin adds a call. The function that it returns removes it.
 func (c *Calls) Begin(ctx context.Context, name string, about ...any) func() {
-	w, _ := ctx.Value(WorkKey{}).(*Work)
+	w, _ := ctx.Value(workKey{}).(*work)
 	one, begun := &call{}, time.Now()
 	c.mu.Lock()
 	if c.since == nil {

@@ -145,7 +145,7 @@ func (w *Waits) Longest() (count map[string]int, longest map[string]time.Duratio
 // WithCalls returns a context whose calls of the cloud count as waits of a load balancer until
 // their turn. Meanwhile the reconcile frees its slot.
 func (w *Waits) WithCalls(ctx context.Context, key lb.Key) context.Context {
-	slot, _ := ctx.Value(WorkKey{}).(*Work)
+	slot, _ := ctx.Value(workKey{}).(*work)
 	return providers.WithAsker(ctx, providers.Asker{Key: key, Waits: func() func() {
 		end := w.Begin(key, v1alpha1.ReasonRateLimited)
 		slot.AddSlow(1)
