@@ -131,7 +131,7 @@ func usual() []string {
 	return []string{
 		"index service", "index pods", "index class", "index parameters",
 		"metrics.exposition", "healthz workers",
-		"controller loadbalancers 20", "controller targets 20", "*records.Sweeper", "*orphans.Collector",
+		"controller loadbalancers 20", "controller targets 20", "*records.Sweeper", "*controllers.OrphanCollector",
 		"controller unassigned 17",
 	}
 }
@@ -154,7 +154,7 @@ func TestWiringAddsTheControllersThatTheOptionsAskFor(t *testing.T) {
 			"index service", "index pods", "index class", "index parameters",
 			"metrics.exposition", "healthz workers",
 			"controller loadbalancers 21", "controller targets 22", "controller gates 22", "*records.Sweeper",
-			"*orphans.Collector", "controller unassigned 17",
+			"*controllers.OrphanCollector", "controller unassigned 17",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
