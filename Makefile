@@ -233,8 +233,8 @@ $(ZENSICAL)/bin/zensical: tools/site/requirements.txt
 .PHONY: chromium
 chromium:
 	@if [ -z "$$(command -v $(BROWSERS))" ] && [ -n "$$(command -v apt-get)" ] && [ "$$(id -u)" = 0 ]; then \
-		echo "Installing Chromium, once"; apt-get update -qq; \
-		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; fi
+		echo "Installing Chromium, once"; apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null || true; fi
 	@[ -n "$$(command -v $(BROWSERS))" ] || echo "None of $(BROWSERS) is in PATH: test/site needs one"
 
 # A tool is whatever the module of its name pins.
