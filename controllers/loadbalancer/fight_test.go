@@ -39,6 +39,7 @@ func FuzzFight(f *testing.F) {
 	for s := range uint64(4) {
 		f.Add(s)
 	}
+	f.Add(uint64(4716396972467101498)) // a default action of bob waits for its target group
 	f.Fuzz(fight)
 }
 

@@ -31,8 +31,8 @@ type Planned struct {
 	Early diag.Reason
 }
 
-// Namespaces returns the namespaces whose routes need a step, or have the rule or the target group
-// that it deletes; none if that is not known.
+// Namespaces returns the namespaces whose routes need a step, or have the rule that it deletes or the
+// target group that it is about; none if that is not known.
 func (p Planned) Namespaces() []string {
 	var out []string
 	for _, source := range p.Origin {
@@ -42,8 +42,16 @@ func (p Planned) Namespaces() []string {
 		switch s := p.Step.(type) {
 		case DeleteRule:
 			out = NamespacesOf(s.Rule)
+		case CreateTargetGroup: // of the default action of a listener, which has no origin
+			out = []string{namespaceOf(s.Group.ID)}
+		case ModifyTargetGroup:
+			out = []string{namespaceOf(s.Group.ID)}
+		case RegisterTargets:
+			out = []string{namespaceOf(s.Group)}
+		case AwaitTargets:
+			out = []string{namespaceOf(s.Group)}
 		case DeleteTargetGroup:
-			out = NamespacesOf(lb.Rule{Action: lb.Action{Targets: []lb.Weighted{{Group: s.Group}}}})
+			out = []string{namespaceOf(s.Group)}
 		default: // it is not known
 		}
 	}
@@ -56,10 +64,15 @@ func (p Planned) Namespaces() []string {
 func NamespacesOf(r lb.Rule) []string {
 	var out []string
 	for _, id := range r.Action.Groups() {
-		namespace, _, _ := strings.Cut(string(id), "/")
-		out = append(out, namespace)
+		out = append(out, namespaceOf(id))
 	}
 	return out
+}
+
+// namespaceOf returns the namespace of a target group's Service.
+func namespaceOf(id lb.GroupID) string {
+	namespace, _, _ := strings.Cut(string(id), "/")
+	return namespace
 }
 
 // Empty reports whether the plan has no steps.
