@@ -74,7 +74,7 @@ func (d *Demo) Once(ctx context.Context) error {
 		fmt.Fprintf(d.out, "%s %s\n", verdict,
 			printable.Line(v.String()+" is answered by "+v.Outcome.String()))
 	}
-	fmt.Fprintf(d.out, "%d of %d requests answered as foretold\n", len(visits)-failed, len(visits))
+	fmt.Fprintf(d.out, "%d of %d requests answered as expected\n", len(visits)-failed, len(visits))
 	if failed > 0 {
 		return fmt.Errorf("%d of %d requests were not answered as they should be", failed, len(visits))
 	}

@@ -21,8 +21,8 @@ func TestVersionsAreSaidAlike(t *testing.T) {
 		"the guide on the oldest API server":  {oldest, found(t, guide, `\| oldest \| 1\.(\d+) \|`)},
 		"the guide on the oldest types":       {oldest, found(t, guide, `\| oldest \| 1\.\d+ \| 1\.(\d+) \|`)},
 		"the guide on the newest API server":  {newest, found(t, guide, `\| newest \| 1\.(\d+) \|`)},
-		"the command on the oldest":           {oldest, found(t, version, `Kubernetes = "1\.(\d+) to 1\.\d+"`)},
-		"the command on the newest":           {newest, found(t, version, `Kubernetes = "1\.\d+ to 1\.(\d+)"`)},
+		"the command on the oldest":           {oldest, found(t, version, `KubernetesVersions = "1\.(\d+) to 1\.\d+"`)},
+		"the command on the newest":           {newest, found(t, version, `KubernetesVersions = "1\.\d+ to 1\.(\d+)"`)},
 		"the guide on the newest types":       {types, found(t, guide, `\| newest \| 1\.\d+ \| 1\.(\d+) \|`)},
 	} {
 		if said[0] != said[1] {
