@@ -70,7 +70,7 @@ func TestAnEndpointThatNeverAnswersHoldsUpNothingElse(t *testing.T) {
 	const n = 6 // more than there are workers
 	w := newWorld(t, simulated(t))
 	metrics := freeAddress(t)
-	w.flags = []string{"--workers=2", "--cloud-attempt-timeout=32s", "--cloud-call-timeout=90s", "--shutdown-timeout=4s", "--metrics-bind-address=" + metrics}
+	w.flags = []string{"--workers=2", "--cloud-attempt-timeout=32s", "--cloud-call-timeout=45s", "--shutdown-timeout=4s", "--metrics-bind-address=" + metrics}
 	for i := range n {
 		w.serve(t, backend(i), pods(i, 1)...)
 		w.create(t, w.alone(i))
