@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,6 +162,80 @@ func TestRequestsAreLessProtected(t *testing.T) {
 			before.Routes[0].Action, before.Routes[0].When, after.Routes[0].Action = c.before, c.when, c.after
 			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.OfCommand)
 			if len(report.Changes) == 0 || report.Protection() != c.want {
+				t.Errorf("%s: %+v", report.Protection(), report.Changes)
+			}
+		})
+	}
+}
+
+// TestTheWorstCounts has a path whose address condition is dropped, beside sign-ins.
+func TestTheWorstCounts(t *testing.T) {
+	with := func(a routing.Action) routing.Action {
+		a.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test", OnMissing: "authenticate", SecurePort: 443}
+		return a
+	}
+	office := routing.Conditions{{Field: "source", Values: []string{"10.0.0.0/8"}}}
+	for name, root := range map[string]routing.Action{
+		"the same sign-in for the path above": with(routing.To("shop/pub:80")),
+		"no sign-in for the path above":       routing.To("shop/pub:80"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := func(when routing.Conditions) []*precedence.Table {
+				c := base()
+				admin := c.Routes[0]
+				admin.Path, admin.Spelt = routing.NewPath(routing.Prefix, "/admin"), "/admin"
+				admin.Action, admin.When = with(routing.To("shop/web:80")), when
+				c.Routes[0].Action = root
+				c.Routes = append(c.Routes, admin)
+				return []*precedence.Table{tables.Named(c)}
+			}
+			report := Tables(config(office), config(nil), requests.OfCommand)
+			if report.Protection() != Less {
+				t.Errorf("%s: %+v", report.Protection(), report.Changes)
+			}
+		})
+	}
+}
+
+// TestMoveBelowWildcard has an Ingress that moves to a load balancer with a wildcard for its host, which another Service
+// answered there.
+func TestMoveBelowWildcard(t *testing.T) {
+	signIn := routing.To("shop/web:80")
+	signIn.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test", OnMissing: "authenticate", SecurePort: 443}
+	both := routing.Action{Forward: []routing.Weighted{{Backend: "shop/pub:80", Weight: 1}, {Backend: "shop/web:80", Weight: 1}}}
+	serving := func(group, scheme string, host routing.Host, a routing.Action) routing.Config {
+		c := base()
+		c.Key, c.Settings.Scheme = routing.Key("fairlead/shop/"+group+"/"+scheme), scheme
+		c.Listeners[0].Inbound, c.Listeners[1].Inbound = nil, nil
+		c.Routes[0].Host, c.Routes[0].Action = host, a
+		return c
+	}
+	admin := serving("adm", "internal", "x.test", signIn)
+	public := serving("pub", "internet-facing", "*.test", routing.To("shop/pub:80"))
+	moved := func(a routing.Action) []routing.Config {
+		c := public
+		c.Routes = append(slices.Clone(c.Routes), serving("", "", "x.test", a).Routes...)
+		return []routing.Config{c}
+	}
+	for name, c := range map[string]struct {
+		after []routing.Config
+		want  Protection
+	}{
+		"to the load balancer with the wildcard": {moved(routing.To("shop/web:80")), Less},
+		"as one of two Services":                 {moved(both), Less},
+		"to one beside it": {
+			[]routing.Config{public, serving("new", "internet-facing", "x.test", routing.To("shop/web:80"))}, Less},
+		"the wildcard's Service has the host": {moved(routing.To("shop/pub:80")), Same},
+	} {
+		t.Run(name, func(t *testing.T) {
+			named := func(all ...routing.Config) (out []*precedence.Table) {
+				for _, c := range all {
+					out = append(out, tables.Named(c))
+				}
+				return out
+			}
+			report := Tables(named(admin, public), named(c.after...), requests.OfCommand)
+			if report.Protection() != c.want {
 				t.Errorf("%s: %+v", report.Protection(), report.Changes)
 			}
 		})

@@ -98,34 +98,82 @@ type verdict struct {
 	details []string // those before
 }
 
-// verdict compares the answer after with those before. The request is less protected if each port
-// that served it before asked for something that is not asked for now.
+// worseThan reports whether a verdict is worse than another.
+func (v verdict) worseThan(o verdict) bool {
+	order := []Protection{Same, More, Unknown, Less}
+	return slices.Index(order, v.Protection) > slices.Index(order, o.Protection)
+}
+
+// A way is what a port asked for before it forwarded a request to Services.
+type way struct {
+	guard    string // of guards, or own
+	backends []string
+}
+
+// waysOf returns the ways in answers.
+func waysOf(answers []string) []way {
+	var out []way
+	for _, texts := range answers {
+		for text := range strings.SplitSeq(texts, "\n") {
+			if fields := strings.Split(text, "\t"); fields[0] != "" {
+				out = append(out, way{fields[0], fields[1:]})
+			}
+		}
+	}
+	return out
+}
+
+// waysTo returns the ways to a Service; all if there is none, since the Service is new to the
+// request. That another Service was less protected, as one below a wildcard, says nothing about it.
+func waysTo(all []way, backend string) []way {
+	var out []way
+	for _, w := range all {
+		if slices.Contains(w.backends, backend) {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+// verdict compares the answer after with those before, for each Service that gets the request now.
 func (c *servedComparison) verdict(answers []string) verdict {
+	out := verdict{Protection: Same}
+	before := waysOf(answers[1:])
+	for _, now := range waysOf(answers[:1]) {
+		for _, backend := range now.backends {
+			if v := c.since(waysTo(before, backend), c.guards[now.guard]); v.worseThan(out) {
+				out = v
+			}
+		}
+	}
+	return out
+}
+
+// since compares a guard with ways before. The request is less protected if each of them asked for
+// something that is not asked for now.
+func (c *servedComparison) since(ways []way, after guard) verdict {
 	same := verdict{Protection: Same}
-	after, reaches := c.guards[answers[0]]
 	var worst []loss
 	var ranges, details []string
-	for _, texts := range answers[1:] {
-		for text := range strings.SplitSeq(texts, "\n") {
-			before, served := c.guards[text]
-			switch {
-			case !reaches || text == own:
-				return same
-			case !served:
-				continue
-			}
-			lost := losses(before, after)
-			if len(lost) == 0 {
-				return same
-			}
-			if len(lost) == 1 && lost[0].inbound {
-				ranges = append(ranges, before.listener.Inbound...)
-			}
-			if worst == nil || weight(lost) < weight(worst) {
-				worst = lost
-			}
-			details = append(details, before.String())
+	for _, w := range ways {
+		if w.guard == own {
+			return same
 		}
+		before := c.guards[w.guard]
+		lost := losses(before, after)
+		if len(lost) == 0 {
+			return same
+		}
+		if len(lost) == 1 && lost[0].inbound {
+			ranges = append(ranges, before.listener.Inbound...)
+		}
+		if worst == nil || weight(lost) < weight(worst) {
+			worst = lost
+		}
+		details = append(details, before.String())
 	}
 	if worst == nil || len(ranges) > 0 && !admitsMore(ranges, after.listener.Inbound) {
 		return same

@@ -33,29 +33,62 @@ type difference struct {
 	found    requests.Pair
 }
 
-// protection compares how the two candidates of a difference protect a request.
+// protection compares how the two candidates of a difference protect a request. The worst of what
+// the sign-in, HTTPS and the client's address say counts.
 func (d difference) protection(r routing.Request) (Protection, string, []string) {
-	old, now := d.old[d.found.First], d.now[d.found.Second]
-	before, on := protocolOn(d.before, d.port), protocolOn(d.after, d.port)
-	switch {
-	case SignsIn(old.Action) && Reaches(now.Action, on) && !SignsIn(now.Action):
-		return Less, "users no longer have to sign in", nil
-	case SignsIn(old.Action) && SignsIn(now.Action) &&
-		Reaches(old.Action, before) && Reaches(now.Action, on):
-		p, details := compareAuth(old.Action.Auth, now.Action.Auth)
-		return p, becauseOfAuth[p], details
-	case SignsIn(now.Action) && Reaches(old.Action, before) && !SignsIn(old.Action):
-		return More, "users have to sign in", nil
-	case toHTTPS(old.Action, d.before, d.port) && on == routing.HTTP && Reaches(now.Action, on):
-		return Less, "clients are no longer sent to HTTPS", nil
-	case toHTTPS(now.Action, d.after, d.port) && Reaches(old.Action, routing.HTTP):
-		return More, "clients are sent to HTTPS", nil
-	case withheldFrom(d.old, d.found.First, now, r):
-		return Less, becauseOfAddresses, nil
-	case withheldFrom(d.now, d.found.Second, old, r):
-		return More, "only clients with some addresses get to the Service", nil
+	out := verdict{Protection: Same}
+	for _, v := range []verdict{d.signIn(), d.encryption(), d.addresses(r)} {
+		if v.worseThan(out) {
+			out = v
+		}
 	}
-	return Same, "", nil
+	return out.Protection, out.because, out.details
+}
+
+// signIn compares whether users have to sign in, and how.
+func (d difference) signIn() verdict {
+	old, now, oldReaches, nowReaches := d.actions()
+	switch {
+	case SignsIn(old) && nowReaches && !SignsIn(now):
+		return verdict{Less, "users no longer have to sign in", nil}
+	case SignsIn(old) && SignsIn(now) && oldReaches && nowReaches:
+		p, details := compareAuth(old.Auth, now.Auth)
+		return verdict{p, becauseOfAuth[p], details}
+	case SignsIn(now) && oldReaches && !SignsIn(old):
+		return verdict{More, "users have to sign in", nil}
+	}
+	return verdict{Protection: Same}
+}
+
+// encryption compares whether clients are sent to HTTPS.
+func (d difference) encryption() verdict {
+	old, now, _, nowReaches := d.actions()
+	switch {
+	case toHTTPS(old, d.before, d.port) && protocolOn(d.after, d.port) == routing.HTTP && nowReaches:
+		return verdict{Less, "clients are no longer sent to HTTPS", nil}
+	case toHTTPS(now, d.after, d.port) && Reaches(old, routing.HTTP):
+		return verdict{More, "clients are sent to HTTPS", nil}
+	}
+	return verdict{Protection: Same}
+}
+
+// addresses compares whether the client's address keeps a request from a Service.
+func (d difference) addresses(r routing.Request) verdict {
+	old, now, oldReaches, nowReaches := d.actions()
+	switch {
+	case nowReaches && withheldFrom(d.old, d.found.First, now, r):
+		return verdict{Less, becauseOfAddresses, nil}
+	case oldReaches && withheldFrom(d.now, d.found.Second, old, r):
+		return verdict{More, "only clients with some addresses get to the Service", nil}
+	}
+	return verdict{Protection: Same}
+}
+
+// actions returns both actions, and whether they forward to a Service.
+func (d difference) actions() (old, now routing.Action, oldReaches, nowReaches bool) {
+	old, now = d.old[d.found.First].Action, d.now[d.found.Second].Action
+	return old, now, Reaches(old, protocolOn(d.before, d.port)),
+		Reaches(now, protocolOn(d.after, d.port))
 }
 
 const becauseOfAddresses = "clients with other addresses get to the Service, too"
@@ -83,12 +116,9 @@ func toHTTPS(a routing.Action, t *precedence.Table, port int32) bool {
 // withheldFrom reports whether the backend that answers now is in an entry before the one that
 // answered, for the same path, with a condition on the client's address only that the request
 // fails.
-func withheldFrom(list []Candidate, answered int, now Candidate, r routing.Request) bool {
-	if len(now.Action.Forward) == 0 {
-		return false
-	}
+func withheldFrom(list []Candidate, answered int, now routing.Action, r routing.Request) bool {
 	return slices.ContainsFunc(list[:answered], func(c Candidate) bool {
-		return c.Route != nil && sharesBackend(c.Action, now.Action) && c.Route.Path.Matches(r.Path) &&
+		return c.Route != nil && sharesBackend(c.Action, now) && c.Route.Path.Matches(r.Path) &&
 			!c.Route.When.Hold(r) && besidesSource(c.Route.When).Hold(r)
 	})
 }

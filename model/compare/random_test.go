@@ -186,28 +186,39 @@ func asked(t *precedence.Table, l routing.Listener, r routing.Request) (asks []s
 	return append(asks, policy), len(a.Forward) > 0
 }
 
-// lostSince reports whether each port that served a request before asked for more than a port now,
-// or for something else.
+// lostSince reports whether each port that forwarded a request to a Service before asked for more than a port that does
+// now, or for something else. Of a Service that is new to the request, all ports count that served it.
 func lostSince(before []*precedence.Table, own, now *precedence.Table, l routing.Listener, r routing.Request) bool {
-	asks, served := asked(now, l, r)
-	some := false
-	for _, t := range before {
-		for _, o := range t.Listeners {
-			old, was := asked(t, o, r)
-			if !was {
-				continue
-			}
-			some = true
-			more := false
-			for i := range old {
-				more = more || old[i] != "" && old[i] != asks[i]
-			}
-			if !more || t == own && o.Port == l.Port {
-				return false
+	asks, _ := asked(now, l, r)
+	asksLess := func(counts func(routing.Action) bool) (lost, some bool) {
+		lost = true
+		for _, t := range before {
+			for _, o := range t.Listeners {
+				old, served := asked(t, o, r)
+				at := r
+				at.Port = o.Port
+				if !served || !counts(t.Match(at).Action) {
+					continue
+				}
+				some = true
+				more := false
+				for i := range old {
+					more = more || old[i] != "" && old[i] != asks[i]
+				}
+				lost = lost && more && (t != own || o.Port != l.Port)
 			}
 		}
+		return lost, some
 	}
-	return served && some
+	r.Port = l.Port
+	return slices.ContainsFunc(now.Match(r).Action.Forward, func(w routing.Weighted) bool {
+		one := routing.Action{Forward: []routing.Weighted{w}}
+		lost, some := asksLess(func(a routing.Action) bool { return sharesBackend(a, one) })
+		if !some {
+			lost, some = asksLess(func(routing.Action) bool { return true })
+		}
+		return lost && some
+	})
 }
 
 // admittedSince reports whether a port forwards a request to a Service that no port before forwarded it to, and that one
@@ -234,7 +245,7 @@ func admittedSince(before []*precedence.Table, own, now *precedence.Table, l rou
 				}
 				all, _ := Candidates(t, o.Port, r.Hostname())
 				at := indexOf(all, outcome)
-				kept = kept || !isOwn && withheldFrom(all, at, Candidate{Action: one}, r)
+				kept = kept || !isOwn && withheldFrom(all, at, one, r)
 			}
 		}
 		return kept

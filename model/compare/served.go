@@ -17,8 +17,8 @@ import (
 // mostWays is the number of ports with different rules that are compared for a host.
 const mostWays = 8
 
-// own is the answer of the port itself, if it served a request before: the comparison of its two
-// answers decides about it.
+// own stands for the port itself, if it served a request before: the comparison of its two answers
+// decides about it.
 const own = "own"
 
 // A servedSearch compares a load balancer with all those before.
@@ -143,7 +143,8 @@ func (c *servedComparison) search(
 func (c *servedComparison) before() *precedence.Table { return c.hostComparison.before }
 func (c *servedComparison) after() *precedence.Table  { return c.hostComparison.after }
 
-// answer returns a text that stands for a guard, "" if an action reaches no Service.
+// answer returns a text that stands for a guard and the Services behind it, "" if an action reaches
+// no Service.
 func (c *servedComparison) answer(
 	side string, t *precedence.Table, l *routing.Listener, a routing.Action,
 ) string {
@@ -157,6 +158,9 @@ func (c *servedComparison) answer(
 		key += " " + a.Auth.Key()
 	}
 	c.guards[key] = g
+	for _, w := range a.On(l.Protocol).Forward {
+		key += "\t" + string(w.Backend)
+	}
 	return key
 }
 
@@ -182,8 +186,8 @@ func (c *servedComparison) ways() [][]requests.Entry {
 			answer := c.answer("b", p.table, p.listener, candidate.Action)
 			if answer != "" {
 				reaches = true
-				if p.own {
-					answer = own
+				if _, backends, _ := strings.Cut(answer, "\t"); p.own {
+					answer = own + "\t" + backends
 				}
 			}
 			p.entries[i].Answer = answer
