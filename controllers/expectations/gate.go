@@ -115,7 +115,8 @@ func (g *Gate) Suspects(set *Set, c Change) Suspects {
 
 // servedTable returns the table that is served now; nil if nothing is. After a restart, that is what
 // was last accepted, without the namespaces of which something else is served: all that they violate
-// counts as new.
+// counts as new. So does what others violate on hosts that these namespaces, or rules that go, keep
+// from them.
 func (g *Gate) servedTable(c Change) *precedence.Table {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
@@ -132,12 +133,13 @@ func (g *Gate) servedTable(c Change) *precedence.Table {
 	built := model.Compile(last, c.Facts, c.Capabilities)
 	other := differing(c.Observed, built.Table,
 		planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities))
-	if len(other) == 0 {
+	if len(other.namespaces)+len(other.hosts) == 0 {
 		return built.Table
 	}
-	return model.Compile(last.Without(slices.DeleteFunc(slices.Clone(last.Members),
-		func(m ingress.Member) bool { return !slices.Contains(other, m.Namespace) })),
-		c.Facts, c.Capabilities).Table
+	without := model.Compile(last.Without(slices.DeleteFunc(slices.Clone(last.Members),
+		func(m ingress.Member) bool { return !slices.Contains(other.namespaces, m.Namespace) })),
+		c.Facts, c.Capabilities)
+	return other.closed(built.Table, without.Table)
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,

@@ -1,6 +1,8 @@
 package expectations
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -19,11 +21,11 @@ type Suspects struct {
 // class are as they were last accepted: something that it refers to has changed.
 func (s Suspects) StandsAlone(ingress string) bool { return s.alone[ingress] }
 
-// differing returns the namespaces whose answers a plan from the cloud to the last accepted table may
-// change. Settings of a load balancer and of its ports count as they were last accepted, whoever
-// changed them in the cloud: the plan makes them so again, and no namespace is the cause. Rules of no
-// namespace answer 404.
-func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) []string {
+// differing returns what a plan from the cloud to the last accepted table may change: the namespaces
+// whose answers change, and the hosts of rules that go. Settings of a load balancer and of its ports
+// count as they were last accepted, whoever changed them in the cloud: the plan makes them so again, and
+// no namespace is the cause.
+func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) differences {
 	var d differences
 	for _, step := range p.Steps {
 		switch s := step.Step.(type) {
@@ -38,12 +40,31 @@ func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) []str
 		default: // it changes no answer
 		}
 	}
-	return d.namespaces
+	return d
 }
 
-type differences struct{ namespaces []string }
+type differences struct {
+	namespaces []string
+	hosts      []routing.Host // of rules that go
+}
 
-var notFound = lb.FromRouting(routing.NotFound())
+// closed returns a table in which no less specific host answers for the hosts of rules that go, nor
+// for those of the namespaces that differ: what such a rule or host covers is not served yet.
+func (d differences) closed(accepted, without *precedence.Table) *precedence.Table {
+	config := without.Config
+	config.Names = slices.Clone(config.Names)
+	for _, n := range accepted.Names {
+		if slices.Contains(d.namespaces, n.Owner.Namespace) {
+			config.Names = append(config.Names, routing.Name{Host: n.Host, Owner: n.Owner})
+		}
+	}
+	for _, host := range d.hosts {
+		if host != routing.Any {
+			config.Names = append(config.Names, routing.Name{Host: host})
+		}
+	}
+	return precedence.New(config)
+}
 
 // addListener adds a listener whose default action differs.
 func (d *differences) addListener(seen *lb.ObservedListener, accepted *precedence.Table,
@@ -54,18 +75,16 @@ func (d *differences) addListener(seen *lb.ObservedListener, accepted *precedenc
 	}
 }
 
-// addDeleted adds a rule that was not accepted. If it has no target group, its namespace is not
-// known, nor what it covers: the namespaces with its hosts are added.
+// addDeleted adds a rule that was not accepted, whether it forwards or answers 404. It can cover
+// others with its hosts: the namespaces with these are added.
 func (d *differences) addDeleted(of []string, accepted *precedence.Table, s plan.DeleteRule) {
 	d.namespaces = append(d.namespaces, of...)
-	if len(of) > 0 || s.Rule.Action.Key() == notFound.Key() {
-		return
-	}
 	hosts := []string{string(routing.Any)}
 	if c := s.Rule.Condition("host"); c != nil {
 		hosts = c.Values
 	}
 	for _, host := range hosts {
+		d.hosts = append(d.hosts, routing.Host(host))
 		d.addHost(accepted, s.Port, routing.Host(host))
 	}
 }

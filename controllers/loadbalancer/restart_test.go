@@ -254,3 +254,84 @@ func TestWhatVanishedAndViolates(t *testing.T) {
 		}
 	})
 }
+
+// What alice's host keeps from bob's wildcard stays kept from it when her host goes, as an expectation
+// forbids it: a restart between changes nothing.
+func TestAHostThatGoesAcrossARestart(t *testing.T) {
+	rules := ruleBook(`
+expectations:
+- name: no-admin
+  requests: {hosts: [a.example], paths: [{prefix: /admin}]}
+  must: {forwarded: false}
+`)
+	for name, leave := range map[string]func(restart){
+		"it is deleted": func(r restart) {
+			r.remove("alice", "web", false)
+			r.work()
+		},
+		"it vanishes": func(r restart) {
+			r.remove("alice", "web", true)
+			r.work()
+		},
+		"it is deleted, and only its 404 is left": func(r restart) {
+			r.remove("alice", "web", false)
+			r.work()
+			r.applies(func(seen *lb.Observed) plan.Step {
+				for _, rule := range seen.Listener(80).Rules {
+					if c := rule.Condition("host"); c != nil && c.Values[0] == "a.example" && len(rule.Action.Groups()) > 0 {
+						return plan.DeleteRule{Port: 80, Priority: rule.Priority, Rule: rule.Rule}
+					}
+				}
+				r.Fatal("the host has no rule")
+				return nil
+			})
+		},
+	} {
+		for _, host := range []string{"*.example", ""} {
+			t.Run(name+", under \""+host+"\"", func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := restart{newSharedBench(t, gated, rules.DeepCopy()), nil}
+					r.put(joins("alice", "web", "a.example", "/p"))
+					r.put(joins("alice", "two", "b.other", "/p"))
+					r.work()
+					r.put(joins("bob", "web", host, "/"))
+					r.work()
+					leave(r)
+					r.answers("a.example", "/admin", "404")
+					r.succeed()
+					for range 4 {
+						time.Sleep(6 * time.Minute)
+						r.work()
+						r.answers("a.example", "/admin", "404")
+					}
+				})
+			})
+		}
+	}
+}
+
+// What bob violated before, on another host of his wildcard, stays served when alice's host goes.
+func TestAHostThatGoesLeavesOldViolations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := ruleBook(strings.ReplaceAll(noAdmin, "{paths", "{hosts: [never.example.com], paths"))
+		r := restart{newSharedBench(t, gated, book), nil}
+		r.put(joins("alice", "web", "a.example", "/p"))
+		r.put(joins("alice", "two", "b.other", "/p"))
+		r.put(joins("bob", "web", "*.example", "/"))
+		r.work()
+		book.Data = ruleBook(strings.ReplaceAll(noAdmin, "{paths", "{hosts: [z.example], paths")).Data
+		if err := r.Update(t.Context(), book); err != nil {
+			t.Fatal(err)
+		}
+		r.work()
+		r.answers("z.example", "/admin", "bob/web")
+		r.remove("alice", "web", true)
+		r.work()
+		r.succeed()
+		for range 4 {
+			time.Sleep(6 * time.Minute)
+			r.work()
+			r.answers("z.example", "/admin", "bob/web")
+		}
+	})
+}
