@@ -93,6 +93,7 @@ func TestAttributesThatExcludeEachOtherAreRefusedAtOnce(t *testing.T) {
 	} {
 		inBubble(t, albsim.Options{}, func(w *world) {
 			w.service("web", 1)
+			w.EndpointSlices[0].Endpoints[0].Addresses = []string{"10.0.0.9"} // in the VPC: without cross-zone, others need a zone
 			w.serve("site", map[string]string{"/": "web"})
 			w.annotate("target-group-attributes", asked)
 			refused := 0

@@ -38,12 +38,12 @@ func quotas() []quota {
 		{
 			name: "rules", limits: albsim.Limits{RulesPerLoadBalancer: 3},
 			another: func(w *world, n int) { w.serve(site(n), map[string]string{"/": fmt.Sprintf("service-%d", n)}) },
-			says:    "4 rules, and alb allows 3 (quota L-7EED9B64)",
+			says:    "more rules than the 3 that alb allows (quota L-7EED9B64)",
 		},
 		{
 			name: "target groups", limits: albsim.Limits{TargetGroupsPerLoadBalancer: 3},
 			another: func(w *world, n int) { w.serve(site(n), map[string]string{"/": fmt.Sprintf("service-%d", n)}) },
-			says:    "4 target groups, and alb allows 3 (quota L-822D1B1B)",
+			says:    "more target groups than the 3 that alb allows (quota L-822D1B1B)",
 		},
 		{
 			name: "certificates", limits: albsim.Limits{CertificatesPerLoadBalancer: 2},
@@ -52,7 +52,7 @@ func quotas() []quota {
 				w.secret(site(n), 0, site(n)+".example.com")
 				w.change(site(n), tls(site(n), site(n)+".example.com"))
 			},
-			says: "3 certificates besides the default ones, and alb allows 2 (quota L-9365A611)",
+			says: "more certificates besides the default ones than the 2 that alb allows (quota L-9365A611)",
 		},
 		{
 			name: "listeners", limits: albsim.Limits{ListenersPerLoadBalancer: 3},
@@ -62,7 +62,7 @@ func quotas() []quota {
 					ing.Annotations["fairlead.dev/listen-ports"] = fmt.Sprintf(`[{"HTTP":%d}]`, 8000+n)
 				})
 			},
-			says: "4 listeners, and alb allows 3 (quota L-B6DF7632)",
+			says: "more listeners than the 3 that alb allows (quota L-B6DF7632)",
 		},
 	}
 }
@@ -177,7 +177,7 @@ func TestQuotaOfVerifyingPorts(t *testing.T) {
 		}
 		refused := func(n int) {
 			t.Helper()
-			const says = "3 listeners that verify the certificates of clients, and alb allows 2"
+			const says = "more listeners that verify the certificates of clients than the 2 that alb allows"
 			if why := (quota{}).refusal(w, site(n)); !strings.Contains(why, says) {
 				t.Errorf("the refusal of %s is %q, and does not say %q", site(n), why, says)
 			}
