@@ -23,8 +23,8 @@ func (s Suspects) StandsAlone(ingress string) bool { return s.alone[ingress] }
 
 // differing returns what a plan from the cloud to the last accepted table may change: the namespaces
 // whose answers change, and the hosts of rules that go. Settings of a load balancer and of its ports
-// count as they were last accepted, whoever changed them in the cloud: the plan makes them so again, and
-// no namespace is the cause.
+// are compared as they were last accepted. The cloud may have others; the plan sets them back, and no
+// namespace is the cause.
 func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) differences {
 	var d differences
 	for _, step := range p.Steps {
