@@ -407,16 +407,8 @@ func TestEachOpHasItsFields(t *testing.T) {
 		full, step := v1.Step{Op: v1.Op(op)}, reflect.TypeFor[v1.Step]()
 		fields := reflect.ValueOf(&full).Elem()
 		for i := range step.NumField() {
-			switch f := fields.Field(i); {
-			case !slices.Contains(s.fieldsOf[op], v1.FieldName(step.Field(i))):
-			case f.Kind() == reflect.Pointer:
-				f.Set(reflect.New(f.Type().Elem()))
-			case f.Kind() == reflect.Slice:
-				f.Set(reflect.MakeSlice(f.Type(), 1, 1))
-			case f.Kind() == reflect.String:
-				f.SetString("a")
-			default:
-				f.SetInt(1)
+			if slices.Contains(s.fieldsOf[op], v1.FieldName(step.Field(i))) {
+				fill(fields.Field(i))
 			}
 		}
 		if p := full.Check(); p != nil {
@@ -427,17 +419,10 @@ func TestEachOpHasItsFields(t *testing.T) {
 			had.Set(f)
 			name, mayBeEmpty := v1.FieldName(step.Field(i)), []string{"webACL", "shield", "targets"}
 			has := slices.Contains(s.fieldsOf[op], name)
-			switch {
-			case has:
+			if has {
 				f.SetZero()
-			case f.Kind() == reflect.Pointer:
-				f.Set(reflect.New(f.Type().Elem()))
-			case f.Kind() == reflect.Slice:
-				f.Set(reflect.MakeSlice(f.Type(), 1, 1))
-			case f.Kind() == reflect.String:
-				f.SetString("a")
-			default:
-				f.SetInt(1)
+			} else {
+				fill(f)
 			}
 			if refused := full.Check() != nil; refused == (has && slices.Contains(mayBeEmpty, name)) {
 				t.Errorf("%s, %s there: %v, refused: %v", op, name, !has, refused)
@@ -447,6 +432,20 @@ func TestEachOpHasItsFields(t *testing.T) {
 	}
 	if len(s.constants["Op"]) != 24 {
 		t.Errorf("%d ops", len(s.constants["Op"]))
+	}
+}
+
+// fill sets a field of a step to something.
+func fill(f reflect.Value) {
+	switch f.Kind() {
+	case reflect.Pointer:
+		f.Set(reflect.New(f.Type().Elem()))
+	case reflect.Slice:
+		f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+	case reflect.String:
+		f.SetString("a")
+	default:
+		f.SetInt(1)
 	}
 }
 
