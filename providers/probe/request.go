@@ -3,7 +3,6 @@ package probe
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -99,7 +98,7 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 		return answer{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	defer response.Body.Close()
-	text, err := readBody(response)
+	text, err := io.ReadAll(io.LimitReader(response.Body, v1.MaxAnswer+1))
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", r.method, r.path, err)
 	}
@@ -109,20 +108,6 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	}
 	c.findSecrets(text)
 	return answer{response.StatusCode, response.Header, text}, nil
-}
-
-// readBody reads a body, up to a byte more than the limit.
-func readBody(r *http.Response) ([]byte, error) {
-	var body io.Reader = r.Body
-	// Package http decompresses only if the request does not set Accept-Encoding itself.
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		unzipped, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, fmt.Errorf("the body is no gzip: %w", err)
-		}
-		body = unzipped
-	}
-	return io.ReadAll(io.LimitReader(body, v1.MaxAnswer+1))
 }
 
 // findSecrets records the secrets in an answer.
