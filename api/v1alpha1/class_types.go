@@ -146,6 +146,15 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default=Answer
 	HostMiss string `json:"hostMiss,omitempty"`
 
+	// Precedence says which of several paths answers a request that all of them match. Specification
+	// (the default) takes the more specific host, then the more specific path. Order takes the first
+	// one, whatever its host: Ingresses by their fairlead.dev/order, then by namespace/name, and in
+	// each the paths as they are written. With Order, misses of a host go on to less specific hosts,
+	// and the default backend of the port answers what nothing matches.
+	// +kubebuilder:validation:Enum=Specification;Order
+	// +kubebuilder:default=Specification
+	Precedence string `json:"precedence,omitempty"`
+
 	// ImplementationSpecific is how paths of that type are read. Fairlead (the default): a glob
 	// if there is a * or ? in it, else a Prefix. Glob: always a glob over the whole path, so
 	// that /a matches only itself. Regex: a regular expression over the whole path.
@@ -431,6 +440,9 @@ const (
 
 	HostMissAnswer       = "Answer"
 	HostMissLessSpecific = "LessSpecific"
+
+	PrecedenceSpecification = "Specification"
+	PrecedenceOrder         = "Order"
 
 	UnknownRulesRemove = "Remove"
 	UnknownRulesKeep   = "Keep"

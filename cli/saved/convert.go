@@ -15,6 +15,7 @@ func TableOf(t *precedence.Table) Table {
 		Key: t.Key, Scheme: t.Settings.Scheme, SecurityGroups: t.Settings.SecurityGroups,
 		Protection: t.Protection, HostsOwned: t.HostsOwned,
 		MissesFallThrough: t.HostMiss == routing.MissFallsThrough,
+		InOrder:           t.Precedence == routing.InOrder,
 		Listeners:         []listener{}, Routes: []route{},
 	}
 	for _, l := range t.Listeners {
@@ -80,6 +81,9 @@ func (t Table) Table() (*precedence.Table, error) {
 	c.Settings.Scheme, c.Settings.SecurityGroups = t.Scheme, t.SecurityGroups
 	if t.MissesFallThrough {
 		c.HostMiss = routing.MissFallsThrough
+	}
+	if t.InOrder {
+		c.Precedence = routing.InOrder
 	}
 	for _, l := range t.Listeners {
 		c.Listeners = append(c.Listeners, routing.Listener{Port: l.Port, Protocol: l.Protocol,

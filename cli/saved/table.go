@@ -18,13 +18,15 @@ type Table struct {
 	SecurityGroups []string           `json:"securityGroups,omitempty"`
 	Protection     routing.Protection `json:"protection"`
 	// MissesFallThrough is hostMiss: LessSpecific.
-	MissesFallThrough bool          `json:"missesFallThrough,omitempty"`
-	HostsOwned        bool          `json:"hostsOwned,omitempty"`
-	Listeners         []listener    `json:"listeners"`
-	Certificates      []certificate `json:"certificates,omitempty"`
-	Routes            []route       `json:"routes"`
-	Names             []name        `json:"names,omitempty"`
-	Defaults          []fallback    `json:"defaults,omitempty"`
+	MissesFallThrough bool `json:"missesFallThrough,omitempty"`
+	HostsOwned        bool `json:"hostsOwned,omitempty"`
+	// InOrder: the first route that matches a request answers it.
+	InOrder      bool          `json:"inOrder,omitempty"`
+	Listeners    []listener    `json:"listeners"`
+	Certificates []certificate `json:"certificates,omitempty"`
+	Routes       []route       `json:"routes"`
+	Names        []name        `json:"names,omitempty"`
+	Defaults     []fallback    `json:"defaults,omitempty"`
 }
 
 type listener struct {

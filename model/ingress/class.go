@@ -108,10 +108,18 @@ func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", 
 
 // HostMissMeaning returns where requests go that match no path of their host.
 func (c *Class) HostMissMeaning() routing.HostMiss {
-	if c.HostMiss == v1alpha1.HostMissLessSpecific {
+	if c.HostMiss == v1alpha1.HostMissLessSpecific || c.Precedence == v1alpha1.PrecedenceOrder {
 		return routing.MissFallsThrough
 	}
 	return routing.MissAnswers
+}
+
+// RoutePrecedence returns which of several routes answers a request that they match.
+func (c *Class) RoutePrecedence() routing.Precedence {
+	if c.Precedence == v1alpha1.PrecedenceOrder {
+		return routing.InOrder
+	}
+	return routing.BySpecificity
 }
 
 // LoadBalancerSettings returns the class's settings of a whole load balancer. The scheme is part of

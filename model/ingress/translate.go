@@ -26,6 +26,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 		config: routing.Config{
 			Key:        s.Key,
 			HostMiss:   s.Class.HostMissMeaning(),
+			Precedence: s.Class.RoutePrecedence(),
 			HostsOwned: s.Owners != nil,
 			Settings:   s.Class.LoadBalancerSettings(s.Key.Scheme()),
 		},

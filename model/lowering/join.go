@@ -5,16 +5,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file joins the blocks of different hosts: blocks of one group with equal paths become one
 // block for all of their hosts, if an order remains that is right for every host.
 
-// A chain has the blocks of one host, in a right order. Under is the chain of the wildcard that
-// covers the host, if it is in the same section: requests that match no block here go there.
+// A chain has the blocks of one host, in a right order. Under has the chains of the less specific
+// hosts in the same section that cover the host: requests that match no block here go there.
 type chain struct {
 	blocks []*block
-	under  *chain
+	under  []*chain
+	// repeats: blocks of under are among these, in their place
+	repeats bool
 }
 
 // key is equal for blocks that can be joined. It is made once, when the block is complete.
@@ -90,24 +94,44 @@ func (s *pathSets) newGraph(chains []*chain, apart map[string]separation) *graph
 				s.putAhead(b, own[i], c.blocks[i+1:], own[i+1:])
 			}
 		}
-		if c.under == nil {
-			continue
-		}
-		if below := nodes[c.under]; len(own)*len(below) > pairwise*pairwise {
-			gate := g.add(nil, "")
-			for _, n := range own {
-				n.before(gate)
+		for _, under := range c.under {
+			blocks, below := under.blocks, nodes[under]
+			if c.repeats {
+				blocks, below = without(blocks, below, own)
 			}
-			for _, n := range below {
-				gate.before(n)
-			}
-		} else {
-			for i, b := range c.blocks {
-				s.putAhead(b, own[i], c.under.blocks, below)
+			if len(own)*len(below) > pairwise*pairwise {
+				gate := g.add(nil, "")
+				for _, n := range own {
+					n.before(gate)
+				}
+				for _, n := range below {
+					gate.before(n)
+				}
+			} else {
+				for i, b := range c.blocks {
+					s.putAhead(b, own[i], blocks, below)
+				}
 			}
 		}
 	}
 	return g
+}
+
+// without returns blocks and their nodes without those whose nodes are among others: the chain of
+// these has them in their place.
+func without(blocks []*block, nodes, others []*node) ([]*block, []*node) {
+	among := make(map[*node]bool, len(others))
+	for _, n := range others {
+		among[n] = true
+	}
+	var keptBlocks []*block
+	var kept []*node
+	for i, n := range nodes {
+		if !among[n] {
+			keptBlocks, kept = append(keptBlocks, blocks[i]), append(kept, n)
+		}
+	}
+	return keptBlocks, kept
 }
 
 // pairwise is the most blocks of a chain that are compared with each other. Longer chains are
@@ -142,8 +166,8 @@ func (g *graph) node(b *block, known map[string]*node, apart map[string]separati
 	key := b.key()
 	switch apart[key] {
 	case byKind:
-		if b.hosts[0].Wildcard() {
-			key = "wildcard " + key
+		if h := b.hosts[0]; h == routing.Any || h.Wildcard() {
+			key = fmt.Sprintf("wildcard %t %s", h == routing.Any, key)
 		}
 	case byHost: // equal blocks of one host are not joined
 		key = fmt.Sprintf("%s %d %s", b.hosts[0], len(g.nodes), key)

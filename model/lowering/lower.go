@@ -65,7 +65,7 @@ func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, p
 	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
-	for _, section := range sections(t.Levels(l.Port), spell) {
+	for _, section := range sections(t.Levels(l.Port), spell, t.Precedence == routing.InOrder) {
 		if len(out.Rules) > mostRules {
 			break
 		}
@@ -94,8 +94,9 @@ type section struct {
 
 // sections returns a port's levels in the order of their rules: precise hosts and the wildcards
 // that can be expressed exactly, the other wildcards from the longest to the shortest, each after
-// its catch-all, and last the level for any host.
-func sections(levels []*precedence.Level, s *speller) []section {
+// its catch-all, and last the level for any host. If routes are in order, levels have routes of those
+// below them, so that they share a section where that is possible.
+func sections(levels []*precedence.Level, s *speller, inOrder bool) []section {
 	var exact, rest section
 	overlapping := map[int]*section{}
 	for _, l := range levels {
@@ -116,6 +117,10 @@ func sections(levels []*precedence.Level, s *speller) []section {
 	for _, depth := range slices.Backward(slices.Sorted(maps.Keys(overlapping))) {
 		out = append(out, section{levels: overlapping[depth].levels, catchAll: true}, *overlapping[depth])
 	}
+	if inOrder && len(out) == 1 {
+		out[0].levels = append(out[0].levels, rest.levels...)
+		return out
+	}
 	return append(out, rest)
 }
 
@@ -129,16 +134,30 @@ func (s section) chains(c *claims) []*chain {
 			host, own = deeperNames(l.Host), c.unnamedClaims()
 		}
 		if len(own) > 0 {
-			byHost[host] = &chain{blocks: c.paths.blocks(host, own)}
+			byHost[host] = &chain{blocks: c.paths.blocks(host, own),
+				repeats: c.table.Precedence == routing.InOrder}
 			chains = append(chains, byHost[host])
 		}
 	}
 	for host, ch := range byHost {
-		if parent, ok := host.Parent(); ok && !host.Wildcard() {
-			ch.under = byHost[parent]
+		for _, less := range lessSpecific(host) {
+			if under := byHost[less]; under != nil {
+				ch.under = append(ch.under, under)
+			}
 		}
 	}
 	return chains
+}
+
+// lessSpecific returns the other hosts that cover a host.
+func lessSpecific(h routing.Host) []routing.Host {
+	switch parent, ok := h.Parent(); {
+	case h == routing.Any:
+		return nil
+	case ok && !h.Wildcard():
+		return []routing.Host{parent, routing.Any}
+	}
+	return []routing.Host{routing.Any}
 }
 
 // unnamedClaims returns the claims of a host that no rule names, and last the default.

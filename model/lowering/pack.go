@@ -56,9 +56,10 @@ type atom struct {
 func (s *speller) hostAtoms(b *block) []atom {
 	var atoms []atom
 	for i, h := range b.hosts {
-		if h != routing.Any {
-			atoms = append(atoms, atom{spelling: s.host(h), text: string(h), of: i})
+		if h == routing.Any {
+			return nil // all hosts: no condition
 		}
+		atoms = append(atoms, atom{spelling: s.host(h), text: string(h), of: i})
 	}
 	slices.SortFunc(atoms, func(a, b atom) int { return strings.Compare(a.text, b.text) })
 	return atoms
@@ -403,7 +404,9 @@ func (b *block) originOf(hosts, paths chunk) []diag.Source {
 		add(b.hosts[i])
 	}
 	if len(hosts.of) == 0 {
-		add(routing.Any)
+		for _, h := range b.hosts {
+			add(h)
+		}
 	}
 	slices.SortFunc(out, diag.Source.Compare)
 	return slices.Compact(out)

@@ -33,14 +33,14 @@ var (
 	}
 	manyGridPaths = []string{
 		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/xx", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
-		"/abcd", "/zabcd", "/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d/e/f",
+		"/abcd", "/zabcd", "/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d", "/a/b/c/d/e/f",
 	}
 )
 
 // randomTable is a table of up to size routes.
 func randomTable(rng *rand.Rand, size int) *precedence.Table {
 	c := routing.Config{
-		HostMiss:  routing.HostMiss(rng.IntN(2)),
+		HostMiss: routing.HostMiss(rng.IntN(2)), Precedence: routing.Precedence(rng.IntN(2)),
 		Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}, {Port: 8080, Protocol: "HTTP"}},
 	}
 	ports := func() []int32 {

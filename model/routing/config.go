@@ -18,6 +18,19 @@ const (
 	MissFallsThrough
 )
 
+// A Precedence decides which of several routes answers a request that they match.
+type Precedence uint8
+
+const (
+	// BySpecificity: the more specific host, then the more specific path, as the Ingress
+	// specification has it.
+	BySpecificity Precedence = iota
+	// InOrder: the first route, by the order of Ingresses, then by their names, then by the position
+	// in its Ingress. No host keeps its misses: HostMiss is MissFallsThrough, and the default of the
+	// port answers what matches no route.
+	InOrder
+)
+
 // A Config has the wanted listeners, routes and settings of a load balancer, in any order and with
 // conflicts. New makes a Table from it.
 type Config struct {
@@ -29,6 +42,7 @@ type Config struct {
 	Backends     map[BackendID]Backend
 	Certificates []Certificate // of listeners, sorted by ID
 	HostMiss     HostMiss
+	Precedence   Precedence
 	// HostsOwned: hosts have owners. A host that spec.tls lists does not yield to a wildcard of
 	// another namespace, and requests that match no path of a host do not fall through to another
 	// namespace.

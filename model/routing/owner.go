@@ -25,6 +25,11 @@ func Older(a, b Owner) int {
 	)
 }
 
+// Before compares owners where routes are in order: by order, then by name, whatever their age.
+func Before(a, b Owner) int {
+	return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.String(), b.String()))
+}
+
 func compareCreated(a, b time.Time) int {
 	switch {
 	case a.IsZero() && b.IsZero():

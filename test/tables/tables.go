@@ -52,7 +52,7 @@ type Generator struct {
 func (g *Generator) Config() routing.Config {
 	c := routing.Config{
 		Key:      "fairlead/test/ingress/internal",
-		HostMiss: routing.HostMiss(g.IntN(2)), HostsOwned: g.IntN(3) == 0,
+		HostMiss: routing.HostMiss(g.IntN(2)), HostsOwned: g.IntN(3) == 0, Precedence: routing.Precedence(g.IntN(2)),
 		Listeners: []routing.Listener{{Port: 80, Protocol: routing.HTTP}, {Port: 443, Protocol: routing.HTTPS}},
 	}
 	for range 1 + g.IntN(14) {
@@ -73,7 +73,7 @@ func (g *Generator) source() diag.Source {
 }
 
 func (g *Generator) owner() routing.Owner {
-	return routing.Owner{Namespace: []string{"alice", "bob"}[g.IntN(2)], Name: fmt.Sprintf("ingress-%d", g.IntN(3)), Created: time.Unix(int64(g.IntN(3)), 0)}
+	return routing.Owner{Namespace: []string{"alice", "bob"}[g.IntN(2)], Name: fmt.Sprintf("ingress-%d", g.IntN(3)), Created: time.Unix(int64(g.IntN(3)), 0), Order: g.IntN(2)}
 }
 
 func (g *Generator) ports() []int32 { return [][]int32{{80}, {443}, {80, 443}}[g.IntN(3)] }
@@ -134,6 +134,7 @@ func (g *Generator) Changed(c routing.Config) routing.Config {
 			c.Routes[at].Host = Hosts[g.IntN(len(Hosts))]
 		case 6:
 			c.HostMiss = 1 - c.HostMiss
+			c.Precedence = routing.Precedence(g.IntN(2))
 		case 7:
 			c.Defaults = append(c.Defaults, routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()})
 		default:

@@ -15,12 +15,16 @@ func New(c routing.Config) *Table { return NewWith(c, language.NewCache()) }
 
 // NewWith returns the Table of a Config, with a cache for its paths. Its members get a new budget.
 func NewWith(c routing.Config, l *language.Cache) *Table {
+	if c.Precedence == routing.InOrder {
+		c.HostMiss = routing.MissFallsThrough
+	}
 	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)),
 		comparer: language.NewComparer(l, c.Members)}
 	for _, l := range c.Listeners {
-		t.ports[l.Port] = &portTable{protocol: l.Protocol,
-			levels: map[routing.Host]*Level{routing.Any: {Host: routing.Any}},
-			unsaid: map[routing.Host]bool{}}
+		pt := &portTable{protocol: l.Protocol, inOrder: c.Precedence == routing.InOrder,
+			levels: map[routing.Host]*Level{}, unsaid: map[routing.Host]bool{}}
+		pt.level(routing.Any)
+		t.ports[l.Port] = pt
 	}
 	t.nameHosts()
 	t.nameListed()
@@ -28,6 +32,7 @@ func NewWith(c routing.Config, l *language.Cache) *Table {
 	t.placeDefaults()
 	t.passWildcards()
 	t.linkMisses()
+	t.repeatEarlier()
 	for _, pt := range t.ports {
 		for _, level := range pt.levels {
 			level.comparer = t.comparer
@@ -47,12 +52,12 @@ func (t *Table) nameHosts() {
 				pt.unsaid[n.Host] = true
 				continue
 			}
-			level := pt.levels[n.Host]
-			if level == nil {
-				level = &Level{Host: n.Host, Closed: true, namespace: n.Owner.Namespace}
-				pt.levels[n.Host] = level
+			if pt.levels[n.Host] == nil {
+				level := pt.level(n.Host)
+				level.Closed, level.namespace = true, n.Owner.Namespace
 			}
-			if slices.Contains(n.Ports, port) {
+			level := pt.levels[n.Host]
+			if slices.Contains(n.Ports, port) || t.opensNames() {
 				level.Closed = false
 			}
 		}
@@ -70,6 +75,9 @@ func (t *Table) placeRoutes() {
 		sorted[i] = ranked{&t.Routes[i], rankOf(&t.Routes[i])}
 	}
 	slices.SortStableFunc(sorted, func(a, b ranked) int {
+		if t.Precedence == routing.InOrder {
+			return inOrder(a.route, b.route)
+		}
 		return cmp.Or(a.rank.compare(b.rank), settle(a.route, b.route))
 	})
 	for _, r := range sorted {
@@ -112,7 +120,7 @@ func (t *Table) placeDefaults() {
 	}
 	for _, n := range t.Names {
 		d := byOwner[n.Owner.String()]
-		if d == nil {
+		if d == nil || t.Precedence == routing.InOrder {
 			continue
 		}
 		for _, port := range n.Ports {

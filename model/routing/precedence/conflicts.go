@@ -30,6 +30,7 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 	}
 	t.reportShut(told)
 	t.reportKept(told)
+	t.reportLate(told)
 	t.reportDefaults(told)
 	t.reportOpen(told)
 	return diag.Sort(oncePerSource(told))
@@ -90,6 +91,9 @@ func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	_, hidden := level.Reachable()
 	for _, h := range hidden {
+		if h.Route.Host != level.Host && level.inOrder {
+			continue // it is repeated here
+		}
 		if len(h.By) == 0 {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
 				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"",
@@ -107,7 +111,7 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 		if h.Same() {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Conflict, Source: h.Route.Source,
 				Message: fmt.Sprintf("%s claims the same requests and answers them, because %s%s",
-					h.By[0].Source, whySettled(h.By[0], h.Route), example)}] = true
+					h.By[0].Source, whySettled(h.By[0], h.Route, level.inOrder), example)}] = true
 			continue
 		}
 		names := make([]string, len(h.By))
@@ -142,9 +146,13 @@ func (t *Table) reportLoops(told map[diag.Diagnostic]bool, port int32, level *Le
 }
 
 // whySettled describes the rule that decided between two identical claims.
-func whySettled(winner, loser *routing.Route) string {
+func whySettled(winner, loser *routing.Route, inOrder bool) string {
 	a, b := winner.Owner, loser.Owner
 	switch {
+	case inOrder && a.Order == b.Order && a.String() != b.String():
+		return "its Ingress comes first by name"
+	case inOrder && a.String() == b.String():
+		return "it comes first"
 	case len(winner.When) < len(loser.When):
 		return "it has no further conditions"
 	case a.Namespace == b.Namespace && a.Name == b.Name && len(winner.Spelt) > len(loser.Spelt):

@@ -30,6 +30,7 @@ type Level struct {
 	namespace string // of the first part placed here
 	counted   bool   // its routes count as repeated
 
+	inOrder  bool               // Routes are in order, and those of less specific hosts are among them
 	comparer *language.Comparer // of its table
 	live     []*routing.Route   // the result of Reachable, once computed
 	hidden   []Hidden
@@ -37,7 +38,11 @@ type Level struct {
 }
 
 func (l *Level) offer(d *routing.Default) {
-	if l.Miss == nil || routing.Older(d.Owner, l.Miss.Owner) < 0 {
+	before := routing.Older
+	if l.inOrder {
+		before = routing.Before
+	}
+	if l.Miss == nil || before(d.Owner, l.Miss.Owner) < 0 {
 		l.Miss = d
 	}
 }

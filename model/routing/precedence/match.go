@@ -41,7 +41,8 @@ func (t *Table) Match(r routing.Request) Outcome {
 	}
 	for _, level := range chain {
 		for _, route := range level.Routes {
-			if route != outcome.Route && t.matches(route, r) {
+			repeated := level.inOrder && route.Host != level.Host
+			if route != outcome.Route && !repeated && t.matches(route, r) {
 				outcome.Over = append(outcome.Over, route)
 			}
 		}
@@ -60,7 +61,7 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 		for _, route := range level.Routes {
 			if t.matches(route, r) {
 				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
-					Route: route, Why: describeArrival(reach, i) + ", " + describeRoute(route)}
+					Route: route, Why: t.describeChoice(reach, i, route)}
 			}
 		}
 	}
@@ -79,6 +80,14 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
 		Why: fmt.Sprintf("%s%s and port %d has no default backend for it", chain[0].describe(), missed,
 			r.Port)}
+}
+
+// describeChoice describes why a route of one of the levels that match its host answers a request.
+func (t *Table) describeChoice(chain []*Level, at int, r *routing.Route) string {
+	if t.Precedence == routing.InOrder {
+		return "the first match in order is " + describeText(r)
+	}
+	return describeArrival(chain, at) + ", " + describeRoute(r)
 }
 
 // describeArrival describes how a request reached one of the levels that match its host.
@@ -108,15 +117,15 @@ func describeHost(h routing.Host) string {
 }
 
 func describeRoute(r *routing.Route) string {
-	if len(r.When) == 0 {
-		return describePath(r.Path)
+	if r.Path.Type == routing.Exact {
+		return describeText(r)
 	}
-	return describePath(r.Path) + " with " + r.When.String()
+	return "longest match " + describeText(r)
 }
 
-func describePath(p routing.Path) string {
-	if p.Type == routing.Exact {
-		return p.String()
+func describeText(r *routing.Route) string {
+	if len(r.When) == 0 {
+		return r.Path.String()
 	}
-	return "longest match " + p.String()
+	return r.Path.String() + " with " + r.When.String()
 }

@@ -102,6 +102,12 @@ func (t *Table) boundMisses() {
 // namespaces; "" for none. In such a table, hosts lack wanted routes, so it must not be used while
 // a table without the newest changes is possible.
 func (t *Table) Excess() string {
+	for _, pt := range t.ports {
+		if len(pt.late) > 0 {
+			return fmt.Sprintf("more than %d paths of rules without a host that come before those of hosts",
+				mostPassedOver)
+		}
+	}
 	if len(t.kept) == 0 && len(t.shut) == 0 {
 		return ""
 	}

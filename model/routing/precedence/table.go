@@ -24,11 +24,13 @@ type Table struct {
 // A portTable is the table of one port.
 type portTable struct {
 	protocol routing.Protocol
+	inOrder  bool
 	levels   map[routing.Host]*Level // the named hosts, and Any
 	unsaid   map[routing.Host]bool   // named hosts that the port's rules cannot express
 	passed   int                     // routes of listed hosts beside
 	// routes for any host that are repeated for hosts below a wildcard of another namespace
 	repeated int
+	late     []*routing.Route // the last routes of hosts that are closed; see order.go
 }
 
 // Comparer returns the comparer of the paths of the table.
@@ -37,7 +39,7 @@ func (t *Table) Comparer() *language.Comparer { return t.comparer }
 func (pt *portTable) level(h routing.Host) *Level {
 	level := pt.levels[h]
 	if level == nil {
-		level = &Level{Host: h}
+		level = &Level{Host: h, inOrder: pt.inOrder}
 		pt.levels[h] = level
 	}
 	return level

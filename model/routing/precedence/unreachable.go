@@ -14,13 +14,16 @@ import (
 // Reachable returns the reachable routes of a level, in their order, and the others.
 func (l *Level) Reachable() (live []*routing.Route, hidden []Hidden) {
 	if !l.split {
-		l.live, l.hidden = reach(l.comparer, l.Routes)
+		l.live, l.hidden = reach(l.comparer, l.Routes, l.inOrder)
 		l.split = true
 	}
 	return l.live, l.hidden
 }
 
-func reach(c *language.Comparer, routes []*routing.Route) (live []*routing.Route, hidden []Hidden) {
+// reach returns the reachable routes of a list. By specificity, only globs and regular expressions can
+// match all paths of a later route with another path.
+func reach(c *language.Comparer, routes []*routing.Route, inOrder bool) (live []*routing.Route,
+	hidden []Hidden) {
 	claimed := make(map[routing.Path][]*routing.Route, len(routes))
 	var globs bool
 	for _, r := range routes {
@@ -32,7 +35,7 @@ func reach(c *language.Comparer, routes []*routing.Route) (live []*routing.Route
 			hidden = append(hidden, Hidden{Route: r})
 			continue
 		}
-		if r.Path.Type == routing.Glob || globs && r.Path.Type != routing.Exact {
+		if inOrder || r.Path.Type == routing.Glob || globs && r.Path.Type != routing.Exact {
 			if by := coveringRoutes(c, r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue

@@ -1,0 +1,83 @@
+package precedence
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is for tables whose routes are in order: the first route that matches a request answers
+// it, whatever its host.
+//
+// The levels stay, and misses go on to less specific hosts. So most routes are where they are in any
+// table: what a less specific host has behind the last route of a host is met there. What it has
+// before that is repeated in the level of the host, in its place.
+
+// inOrder compares routes by the order of their Ingresses, then by their position.
+func inOrder(a, b *routing.Route) int {
+	return cmp.Or(routing.Before(a.Owner, b.Owner), cmp.Compare(a.Index, b.Index))
+}
+
+// opensNames reports whether a host that is named on another port only is like any other host.
+func (t *Table) opensNames() bool {
+	return t.Precedence == routing.InOrder && !t.HostsOwned
+}
+
+// repeatEarlier puts the routes of less specific hosts that come before a route of a more specific
+// one into its level, too. If hosts have owners, none of another namespace.
+func (t *Table) repeatEarlier() {
+	if t.Precedence != routing.InOrder {
+		return
+	}
+	for _, l := range t.Listeners {
+		pt := t.ports[l.Port]
+		for _, level := range slices.Backward(t.Levels(l.Port)) { // wildcards before precise hosts
+			pt.repeatEarlier(level)
+		}
+	}
+}
+
+func (pt *portTable) repeatEarlier(level *Level) {
+	if len(level.Routes) == 0 || level.Host == routing.Any {
+		return
+	}
+	last := level.Routes[len(level.Routes)-1]
+	all := level.Routes
+	for _, below := range level.Next {
+		for _, r := range below.Routes {
+			if r.Host == below.Host && inOrder(r, last) < 0 {
+				all = append(slices.Clip(all), r)
+			}
+		}
+	}
+	if len(all) == len(level.Routes) {
+		return
+	}
+	if pt.repeated += len(all) - len(level.Routes); pt.repeated > mostPassedOver {
+		level.Closed, level.Next = true, nil
+		pt.late = append(pt.late, last)
+		return
+	}
+	slices.SortStableFunc(all, inOrder)
+	level.Routes = all
+}
+
+// reportLate reports, once for each Ingress, routes of hosts that are closed because too many routes
+// of less specific hosts come before them.
+func (t *Table) reportLate(told map[diag.Diagnostic]bool) {
+	done := map[string]bool{}
+	for _, l := range t.Listeners {
+		for _, r := range t.ports[l.Port].late {
+			if owner := r.Owner.String(); !done[owner] {
+				done[owner] = true
+				told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: r.Source,
+					Message: fmt.Sprintf("rules without a host that come before those of hosts have more than %d "+
+						"paths for all of these: this host and others are answered 404; give the Ingresses with "+
+						"these rules a higher order", mostPassedOver)}] = true
+			}
+		}
+	}
+}
