@@ -32,6 +32,15 @@ func byName[T metav1.Object](objects []T) map[Name]T {
 	return out
 }
 
+// byNamespace returns objects by their namespace.
+func byNamespace[T metav1.Object](objects []T) map[string][]T {
+	out := map[string][]T{}
+	for _, o := range objects {
+		out[o.GetNamespace()] = append(out[o.GetNamespace()], o)
+	}
+	return out
+}
+
 // sorted returns the values of a map in the order of their names.
 func sorted[T any](m map[Name]T) []T {
 	var out []T

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -68,15 +69,39 @@ func (s Snapshot) Without(members []Member) Snapshot {
 	for _, m := range members {
 		out[nameOf(m.Ingress)] = true
 	}
+	return s.leaveOut(func(m *Member) bool { return out[nameOf(m.Ingress)] })
+}
+
+// Alone returns the snapshot for each namespace as if it had the load balancer alone: with its own
+// members and objects. It is without targets, as no rule depends on them.
+func (s Snapshot) Alone() map[string]Snapshot {
+	services, backends := byNamespace(s.Services), byNamespace(s.Backends)
+	secrets, namespaces := byNamespace(s.Secrets), byName(s.Namespaces)
+	s.Ingresses, s.EndpointSlices, s.Pods, s.Diagnostics = nil, nil, nil, nil
+	out := map[string]Snapshot{}
+	for namespace := range byNamespace(s.Members) {
+		of := s.leaveOut(func(m *Member) bool { return m.Namespace != namespace })
+		of.Services, of.Backends, of.Secrets = services[namespace], backends[namespace], secrets[namespace]
+		of.Namespaces = nil
+		if known := namespaces[Name{Name: namespace}]; known != nil {
+			of.Namespaces = []*corev1.Namespace{known}
+		}
+		out[namespace] = of
+	}
+	return out
+}
+
+// leaveOut returns the snapshot without some members, except their settings that still apply.
+func (s Snapshot) leaveOut(out func(*Member) bool) Snapshot {
+	group := s.Key.SharedGroup()
 	all := s.Members
 	s.Members = nil
-	for _, m := range all {
-		if !out[nameOf(m.Ingress)] {
-			s.Members = append(s.Members, m)
-		} else if group := s.Key.SharedGroup(); group != "" &&
-			s.Class.CountsSettingsOf(m.Namespace, group) {
-			m.Unserved = true
-			s.Members = append(s.Members, m)
+	for i := range all {
+		if !out(&all[i]) {
+			s.Members = append(s.Members, all[i])
+		} else if group != "" && s.Class.CountsSettingsOf(all[i].Namespace, group) {
+			s.Members = append(s.Members, all[i])
+			s.Members[len(s.Members)-1].Unserved = true
 		}
 	}
 	return s
