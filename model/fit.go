@@ -61,19 +61,25 @@ func quotaName(quota string) string {
 type concession struct {
 	ingress.Member
 	all bool
+	// Shared: several namespaces have members, and this is within the share of one.
+	shared bool
 }
 
 // fit makes the fewest concessions so that the rest fits. It first refuses the newest changes. If
 // accepted versions need more than before, as can happen when an older member is deleted, it leaves
 // out the newest members; but not for a lowered limit, as the cloud keeps present resources. What
-// namespaces take beyond their share goes before all that is within one (share.go).
+// namespaces take beyond their share goes before all that is within one (share.go). No concession is
+// made for want of an earlier one: what is within a share and served stays if the rest can give way.
 func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	languages *language.Cache, find finder) Built {
 	changes := s.Changes()
 	kept := s.Refuse(changes).Members
-	possible := concessionsOf(changes, kept, func(possible []concession) []bool {
-		last := compile(s.Refuse(changes), f, c, languages).LoadBalancer
-		return beyondShares(possible, whole.LoadBalancer, last, c, f.InUse)
+	possible, stages := concessionsOf(changes, kept, func(possible []concession) []bool {
+		alone := func(s ingress.Snapshot) lb.LoadBalancer {
+			return compile(s, f, c, languages).LoadBalancer
+		}
+		return beyondShares(possible, s.Alone(), s.Refuse(changes).Alone(), whole.LoadBalancer, c,
+			f.InUse, alone)
 	})
 	compiled := func(made []int) Built {
 		if len(made) == 0 {
@@ -100,7 +106,9 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		known.note(tried.LoadBalancer)
 		return true
 	}
-	if !suffice(firstOnes(len(possible))) {
+	if i := slices.IndexFunc(stages, func(n int) bool { return suffice(firstOnes(n)) }); i >= 0 {
+		possible = possible[:stages[i]]
+	} else {
 		// members that are leaving need more: the cloud decides
 		possible = slices.DeleteFunc(possible, func(p concession) bool { return p.all })
 		known = newNeeds(s, kept, whole, c, f.InUse, possible)
@@ -115,33 +123,41 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	if len(brokenQuotas(whole.LoadBalancer, c, f.InUse)) == 0 {
 		reason = diag.TooComplex
 	}
-	order := "the newest is left out first"
-	if s.Key.SharedGroup() != "" {
-		order = "the newest of a namespace that takes more than an equal share is left out first"
-	}
 	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it "+
-		"would have %s; %s", s.Key, broken, order)
+		"would have %s; ", s.Key, broken)
 	told := map[diag.Source]bool{}
 	for _, i := range made {
 		if source := possible[i].Source(); !told[source] {
 			told[source] = true
 			built.Diagnostics = append(built.Diagnostics,
 				diag.Diagnostic{Severity: diag.Error, Reason: reason,
-					Source: source, Message: message})
+					Source: source, Message: message + possible[i].order(s.Key.SharedGroup() != "")})
 		}
 	}
 	return *built
 }
 
+// order says which concessions are made first.
+func (c concession) order(shared bool) string {
+	switch {
+	case c.shared:
+		return "its namespace alone takes no more than an equal share, but there are rules that several " +
+			"namespaces cause together, by wildcards or rules without a host above hosts of others: of " +
+			"what is within the shares, the newest is left out first; an administrator can raise the quota"
+	case shared:
+		return "the newest of a namespace that takes more than an equal share is left out first"
+	}
+	return "the newest is left out first"
+}
+
 // concessionsOf returns the possible concessions in order: changes, and then members without
 // changes, the newest first. If several namespaces have members, what is beyond their shares is
-// first.
+// first. Stages has the numbers of those that are enough, if possible, before any later one.
 func concessionsOf(changes, kept []ingress.Member,
-	beyondShares func([]concession) []bool) []concession {
-	var possible []concession
+	beyondShares func([]concession) []bool) (possible []concession, stages []int) {
 	several := false
 	add := func(m ingress.Member, all bool) {
-		possible = append(possible, concession{m, all})
+		possible = append(possible, concession{Member: m, all: all})
 		several = several || m.Owner.Namespace != possible[0].Owner.Namespace
 	}
 	for _, m := range changes {
@@ -153,17 +169,22 @@ func concessionsOf(changes, kept []ingress.Member,
 		}
 	}
 	if !several {
-		return possible
+		return possible, []int{len(changes), len(possible)}
 	}
 	var first, last []concession
 	for i, beyond := range beyondShares(possible) {
 		if beyond {
 			first = append(first, possible[i])
 		} else {
+			possible[i].shared = true
 			last = append(last, possible[i])
 		}
 	}
-	return append(first, last...)
+	served := slices.IndexFunc(last, func(c concession) bool { return c.all })
+	if served < 0 {
+		served = len(last)
+	}
+	return append(first, last...), []int{len(first), len(first) + served, len(possible)}
 }
 
 // An effort is the number of compiles to find unnecessary concessions: for all namespaces together,

@@ -3,17 +3,21 @@ package model
 import (
 	"maps"
 	"slices"
-	"strings"
 
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file keeps an equal share of each quota for each namespace of a load balancer. What a
 // namespace takes beyond its share gives way before anything within the share of another one,
 // whether it is new, changed or served: of what a namespace asks for, the newest is beyond.
+//
+// A namespace takes what it would take if it had the load balancer alone. Rules that come to be
+// only where namespaces meet, such as paths for any host that are repeated for the hosts below a
+// wildcard, count for none: a neighbour causes them, or takes them away, by what it asks for.
 
-// A use has the resources of quotas that an Ingress, or a namespace, takes. Shared ones count for
-// each.
+// A use has the resources of quotas that an Ingress, or a namespace, takes.
 type use struct {
 	rules        int
 	groups       map[lb.GroupID]bool
@@ -30,62 +34,89 @@ func newUse() *use {
 	return &use{groups: map[lb.GroupID]bool{}, certificates: map[portCertificate]bool{}}
 }
 
-// usesOf returns what each Ingress, by namespace/name, takes of a load balancer.
-func usesOf(l lb.LoadBalancer) map[string]*use {
-	out := map[string]*use{}
-	of := func(object string) *use {
-		if out[object] == nil {
-			out[object] = newUse()
-		}
-		return out[object]
+// uses has what a namespace takes of a load balancer of its own.
+type uses struct {
+	all *use
+	// of each Ingress, by namespace/name; "" for what belongs to none. A rule of several Ingresses
+	// counts for the oldest, and other resources for each.
+	of map[string]*use
+}
+
+// usesOf returns what a namespace takes of a load balancer of its own.
+func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
+	u := uses{newUse(), map[string]*use{"": newUse()}}
+	age := map[string]int{"": len(s.Members)}
+	for i, m := range s.Members {
+		name := m.Owner.String()
+		age[name], u.of[name] = i, newUse()
 	}
-	secured := map[lb.CertificateID][]string{}
-	for _, c := range l.Certificates {
-		for _, source := range c.Origin {
-			secured[c.ID] = append(secured[c.ID], source.Object())
+	// members returns the members among sources; "" if there are none.
+	members := func(sources []diag.Source) (out []string) {
+		for _, source := range sources {
+			if name := source.Object(); u.of[name] != nil && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
+		if len(out) == 0 {
+			out = []string{""}
+		}
+		return out
+	}
+	secured := map[lb.CertificateID][]diag.Source{}
+	for _, c := range l.Certificates {
+		secured[c.ID] = c.Origin
 	}
 	for _, listener := range l.Listeners {
 		for _, id := range listener.Certificates {
-			for _, object := range secured[id] {
-				of(object).certificates[portCertificate{listener.Port, id}] = true
+			key := portCertificate{listener.Port, id}
+			u.all.certificates[key] = true
+			for _, name := range members(secured[id]) {
+				u.of[name].certificates[key] = true
 			}
 		}
 		for _, r := range listener.Rules {
-			var counted []string
-			for _, source := range r.Origin {
-				object := source.Object()
-				if slices.Contains(counted, object) {
-					continue
-				}
-				counted = append(counted, object)
-				of(object).rules++
-				for _, id := range r.Action.Groups() {
-					of(object).groups[id] = true
+			of := members(r.Origin)
+			oldest := slices.MinFunc(of, func(a, b string) int { return age[a] - age[b] })
+			u.all.rules++
+			u.of[oldest].rules++
+			for _, id := range r.Action.Groups() {
+				u.all.groups[id] = true
+				for _, name := range of {
+					u.of[name].groups[id] = true
 				}
 			}
 		}
 	}
-	return out
+	return u
 }
 
 // beyondShares returns for each concession whether it is about what a namespace takes beyond its
-// equal share of an exceeded quota. Kept is the load balancer without changes. What a namespace is
-// served counts before what it asks for anew, the oldest first. What is new and does not fit counts
-// for nothing.
-func beyondShares(possible []concession, whole, kept lb.LoadBalancer, c lb.Capabilities,
-	inUse lb.Counts) []bool {
-	beyond := make([]bool, len(possible))
-	asked, served := usesOf(whole), usesOf(kept)
-	taken := map[string]*use{} // by namespace
-	for object := range asked {
-		namespace, _, _ := strings.Cut(object, "/")
-		taken[namespace] = newUse()
+// equal share of an exceeded quota. Asked and kept have the members of each namespace alone, with
+// and without their changes. What a namespace is served counts before what it asks for anew, the
+// oldest first. What is new and does not fit counts for nothing.
+func beyondShares(possible []concession, asked, kept map[string]ingress.Snapshot,
+	whole lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts,
+	alone func(ingress.Snapshot) lb.LoadBalancer) []bool {
+	wanted := map[string]uses{} // by namespace
+	for namespace, s := range asked {
+		if u := usesOf(s, alone(s)); u.all.takes() {
+			wanted[namespace] = u
+		}
 	}
-	share := shareOf(whole, c, inUse, len(taken))
+	share := shareOf(whole, c, inUse, max(1, len(wanted)))
+	served, taken := map[string]uses{}, map[string]*use{}
+	for namespace, u := range wanted {
+		if newUse().exceeds(*u.all, 0, share) {
+			served[namespace] = usesOf(kept[namespace], alone(kept[namespace]))
+			taken[namespace] = served[namespace].of[""]
+		}
+	}
+	beyond := make([]bool, len(possible))
 	for i, p := range slices.Backward(possible) {
-		of, more, less := taken[p.Owner.Namespace], asked[p.Owner.String()], 0
-		if last := served[p.Owner.String()]; last != nil && p.all {
+		namespace, name := p.Owner.Namespace, p.Owner.String()
+		of, last, less := taken[namespace], served[namespace].of[name], 0
+		more := wanted[namespace].of[name]
+		if last != nil && p.all {
 			more = last
 		} else if last != nil {
 			less = last.rules
@@ -99,6 +130,9 @@ func beyondShares(possible []concession, whole, kept lb.LoadBalancer, c lb.Capab
 	}
 	return beyond
 }
+
+// takes reports whether a use has any resource.
+func (u *use) takes() bool { return u.rules+len(u.groups)+len(u.certificates) > 0 }
 
 // shareOf returns an equal share of each quota that a load balancer exceeds; 0 for the others.
 func shareOf(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts, namespaces int) lb.Counts {

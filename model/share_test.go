@@ -2,6 +2,8 @@ package model
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -298,4 +300,267 @@ func compileShared(t *testing.T, quota int, before, now map[string][]int) Built 
 	c := lb.ALB()
 	c.Rules = quota
 	return Compile(snapshotOf(t, o), lb.Facts{}, c)
+}
+
+// A wish is an Ingress with routes as host/path. Those of one path go to one Service.
+type wish struct {
+	name   string
+	routes []string
+}
+
+func (a wish) ingress(year int) *networkingv1.Ingress {
+	namespace, name, _ := strings.Cut(a.name, "/")
+	ing := member(namespace, year)
+	ing.Name = name
+	for _, route := range a.routes {
+		host, path, _ := strings.Cut(route, "/")
+		rule := hostRule(host, toService(serviceOf(route)))
+		rule.HTTP.Paths[0].Path = "/" + path
+		ing.Spec.Rules = append(ing.Spec.Rules, rule)
+	}
+	return ing
+}
+
+// serviceOf returns the Service of a route.
+func serviceOf(route string) string {
+	_, path, _ := strings.Cut(route, "/")
+	return "s-" + path
+}
+
+// sharedObjects has a shared class with these Ingresses, and their Services.
+func sharedObjects(t *testing.T, hostMiss string, ingresses ...*networkingv1.Ingress) ingress.Objects {
+	o := sharedWorld(0, nil)(t, false)
+	o.ClusterLoadBalancerClasses[0].Spec.HostMiss = hostMiss
+	o.Ingresses, o.Services, o.Secrets = ingresses, nil, nil
+	known := map[string]bool{}
+	for _, ing := range ingresses {
+		for _, rule := range ing.Spec.Rules {
+			name := rule.HTTP.Paths[0].Backend.Service.Name
+			if key := ing.Namespace + "/" + name; !known[key] {
+				known[key] = true
+				o.Services = append(o.Services, portedService(ing.Namespace, name))
+			}
+		}
+	}
+	return o
+}
+
+// compileWithin compiles the only load balancer of some objects with a quota of rules.
+func compileWithin(t *testing.T, c lb.Capabilities, quota int, o ingress.Objects) Built {
+	t.Helper()
+	c.Rules = quota
+	return Compile(snapshotOf(t, o), lb.Facts{}, c)
+}
+
+// refusedOf returns the Ingresses that are told of a quota.
+func refusedOf(b Built) (out []string) {
+	for _, d := range b.Diagnostics {
+		if d.Reason == diag.QuotaExceeded && d.Severity == diag.Error && !slices.Contains(out, d.Source.Object()) {
+			out = append(out, d.Source.Object())
+		}
+	}
+	return out
+}
+
+// A wildcard of a neighbour makes paths for any host repeat for each rule of hosts below it. These
+// rules count for none, so who is served within a share stays served.
+func TestAWildcardOfANeighbourTakesNoShare(t *testing.T) {
+	const key = "fairlead/@public/internal"
+	for _, c := range []struct {
+		hosts, quota, bobs int
+		cloud              lb.Capabilities
+	}{{24, 22, 12, lb.Literal()}, {60, 100, 16, lb.ALB()}, {68, 100, 4, lb.ALB()}} {
+		t.Run(fmt.Sprintf("%d hosts and %d rules", c.hosts, c.quota), func(t *testing.T) {
+			anyHost, web := wish{name: "alice/any"}, wish{name: "alice/web"}
+			for i := range 8 {
+				anyHost.routes = append(anyHost.routes, fmt.Sprintf("/p%d", i))
+			}
+			for i := range c.hosts {
+				web.routes = append(web.routes, fmt.Sprintf("h%d.example.com/own", i))
+			}
+			all := []*networkingv1.Ingress{anyHost.ingress(2001), web.ingress(2002)}
+			accepted, asked := slices.Clone(all), len(all)
+			for i := range c.bobs {
+				bob := wish{fmt.Sprintf("bob/web%d", i), []string{fmt.Sprintf("b%d.test/own", i)}}
+				if i == 0 {
+					bob.routes = []string{"*.example.com/shop"}
+				}
+				if all = append(all, bob.ingress(2010+i)); i > 0 && i%4 != 3 {
+					continue // the next ones come at the same time
+				}
+				o := sharedObjects(t, "LessSpecific", all...)
+				o.Memories = served(ingress.Objects{Ingresses: accepted}, key)
+				built := compileWithin(t, c.cloud, c.quota, o)
+				refused := refusedOf(built)
+				for _, name := range []string{anyHost.name, web.name} {
+					if slices.Contains(refused, name) {
+						t.Fatalf("beside %d Ingresses of bob, of which one has a wildcard, %s is refused", i+1, name)
+					}
+				}
+				for i := range c.hosts {
+					for path, want := range map[string]string{"/own": "alice/s-own:80", "/p3": "alice/s-p3:80"} {
+						if got := built.Table.Match(routing.Request{Port: 80, Host: fmt.Sprintf("h%d.example.com", i), Path: path}).Action.Key(); got != want {
+							t.Fatalf("h%d.example.com%s goes to %s, want %s", i, path, got, want)
+						}
+					}
+				}
+				for ; len(all) > asked; asked++ {
+					if !slices.Contains(refused, "bob/"+all[asked].Name) {
+						accepted = append(accepted, all[asked])
+					}
+				}
+			}
+			if len(accepted) < 4 {
+				t.Errorf("%d Ingresses are accepted: too few to take the room", len(accepted))
+			}
+		})
+	}
+}
+
+// A fight is a load balancer that namespaces share, over time.
+type fight struct {
+	*testing.T
+	cloud           lb.Capabilities
+	quota           int
+	hostMiss        string
+	present, record map[string]*networkingv1.Ingress // all Ingresses, and as they were last accepted
+	history         []string
+}
+
+// objects has the Ingresses of a map, those of one namespace or all.
+func (f *fight) objects(of map[string]*networkingv1.Ingress, namespace string) ingress.Objects {
+	var some []*networkingv1.Ingress
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if strings.HasPrefix(name, namespace) {
+			some = append(some, of[name])
+		}
+	}
+	return sharedObjects(f.T, f.hostMiss, some...)
+}
+
+// needs returns the number of rules of what is accepted, of one namespace or all.
+func (f *fight) needs(namespace string) int {
+	o := f.objects(f.record, namespace)
+	if len(o.Ingresses) == 0 {
+		return 0
+	}
+	return len(compileWithin(f.T, f.cloud, 0, o).LoadBalancer.Listeners[0].Rules)
+}
+
+// asks has an Ingress created, edited or deleted.
+func (f *fight) asks(w wish, year int, goes bool) {
+	if known := f.present[w.name]; known != nil {
+		year = known.CreationTimestamp.Year()
+	}
+	if f.history = append(f.history, fmt.Sprint(w.name, " ", w.routes)); goes {
+		f.history = append(f.history, w.name+" goes")
+		delete(f.present, w.name)
+		delete(f.record, w.name)
+	} else {
+		f.present[w.name] = w.ingress(year)
+	}
+}
+
+func (f *fight) compile() (Built, []string) {
+	o := f.objects(f.present, "")
+	o.Services = append(o.Services, f.objects(f.record, "").Services...)
+	o.Memories = served(f.objects(f.record, ""), "fairlead/@public/internal")
+	built := compileWithin(f.T, f.cloud, f.quota, o)
+	refused := refusedOf(built)
+	f.history = append(f.history, fmt.Sprintf("  %d rules; refused: %v", len(built.LoadBalancer.Listeners[0].Rules), refused))
+	return built, refused
+}
+
+// learn records what is served.
+func (f *fight) learn(b Built, refused []string) {
+	for name, ing := range f.present {
+		if !slices.Contains(refused, name) {
+			f.record[name] = ing
+		} else if !serves(b, name) {
+			delete(f.record, name)
+		}
+	}
+}
+
+func serves(b Built, name string) bool {
+	return b.Table != nil && slices.ContainsFunc(b.Table.Members, func(m routing.Owner) bool { return m.String() == name })
+}
+
+// What a namespace is served, and takes no more than its share alone, is not left out, whatever
+// others ask for anew. In each step a namespace creates, edits or deletes an Ingress.
+func TestWhatIsServedWithinAShareStays(t *testing.T) {
+	t.Logf("-seed %d -groups %d", *seed, *random)
+	checked, all, grown := 0, 0, 0
+	for group := range groups() {
+		draw := rand.New(rand.NewPCG(*seed, uint64(group)))
+		namespaces := []string{"alice", "bob", "carol"}[:2+draw.IntN(2)]
+		f := &fight{T: t, cloud: []lb.Capabilities{lb.Literal(), lb.ALB()}[draw.IntN(2)], quota: 9 + draw.IntN(14),
+			hostMiss: []string{"", "LessSpecific"}[draw.IntN(2)],
+			present:  map[string]*networkingv1.Ingress{}, record: map[string]*networkingv1.Ingress{}}
+		var now Built
+		for step := range 15 {
+			before := now
+			w := randomWish(draw, namespaces[draw.IntN(len(namespaces))])
+			if f.asks(w, 2000+step, draw.IntN(3) == 0); len(f.present) == 0 {
+				continue
+			}
+			var refused []string
+			now, refused = f.compile()
+			all += len(refused)
+			fits := f.needs("") <= f.quota
+			if !fits {
+				grown++ // what is served needs more than before, as when a host is given up
+			}
+			for _, namespace := range namespaces {
+				if !fits || f.needs(namespace+"/") > f.quota/len(namespaces) {
+					continue
+				}
+				for name := range f.record {
+					if strings.HasPrefix(name, namespace+"/") && serves(before, name) {
+						if checked++; !serves(now, name) {
+							t.Fatalf("group %d, with %d rules, and %q: %s is left out after\n%s",
+								group, f.quota, f.hostMiss, name, strings.Join(f.history, "\n"))
+						}
+					}
+				}
+			}
+			f.learn(now, refused)
+		}
+	}
+	t.Logf("%d times something is served within a share, %d changes are refused, and %d times what is served has grown", checked, all, grown)
+	if checked < 10*groups() || all < groups() || grown > groups() {
+		t.Error("the random groups are of another kind")
+	}
+}
+
+// randomWish is an Ingress of a namespace: paths for any host, or many hosts, both mostly of alice, or
+// a wildcard, or a host with a few paths.
+func randomWish(draw *rand.Rand, namespace string) wish {
+	w := wish{name: fmt.Sprintf("%s/web%d", namespace, draw.IntN(5))}
+	routes := func(n int, host func() string, paths int) {
+		for range n {
+			w.routes = append(w.routes, fmt.Sprintf("%s/p%d", host(), draw.IntN(paths)))
+		}
+	}
+	below := func() string { return fmt.Sprintf("%s%d.example.com", namespace, draw.IntN(30)) }
+	own := fmt.Sprintf("h%d.%s.test", draw.IntN(30), namespace)
+	kinds := []int{0, 0, 1, 1, 1, 2, 3, 4}
+	if namespace != "alice" {
+		kinds = []int{0, 1, 2, 3, 3, 4, 4, 4}
+	}
+	switch kinds[draw.IntN(len(kinds))] {
+	case 0:
+		routes(1+draw.IntN(9), func() string { return "" }, 9)
+	case 1:
+		routes(1+draw.IntN(30), below, 1)
+	case 2:
+		routes(1+draw.IntN(9), below, 5)
+	case 3:
+		routes(1+draw.IntN(3), func() string { return "*.example.com" }, 9)
+	default:
+		routes(1+draw.IntN(3), func() string { return own }, 3)
+	}
+	slices.Sort(w.routes)
+	w.routes = slices.Compact(w.routes)
+	return w
 }
