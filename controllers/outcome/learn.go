@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -52,14 +53,15 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 			// rejections that have ended were tried again, with success
 			known.Rejections = o.lastingRejections(known.Rejections)
 		}
-		leftOut := ended[m.Source()] || slices.Contains(o.Hold.Ingresses, m.Owner.String())
+		leftOut := ended[m.Source()] || refused[m.Source()] == noRoom ||
+			slices.Contains(o.Hold.Ingresses, m.Owner.String())
 		switch {
 		case served && leftOut && !slices.ContainsFunc(o.Built.Table.Members,
 			func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
 			known.Served, known.LastAccepted = false, nil
 		case !o.Observed.Exists && o.Complete():
 			known.Served = false // it has no load balancer
-		case served && !refused[m.Source()] && !o.holds(m.Owner.String()):
+		case served && refused[m.Source()] == "" && !o.holds(m.Owner.String()):
 			learnVersion(m, known, now)
 		}
 	}
@@ -111,18 +113,33 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 	}
 }
 
-// refusedMembers returns the members whose current version was left out.
-func (o Outcome) refusedMembers() map[diag.Source]bool {
-	out := map[diag.Source]bool{}
+// The kinds of refusals. What has no room and is not served any more is like new: when there is
+// room again, nothing that is served gives way to it.
+const (
+	noRoom = "no room"
+	other  = "other"
+)
+
+// refusedMembers returns the members whose current version was left out, with the kind of refusal.
+func (o Outcome) refusedMembers() map[diag.Source]string {
+	out := map[diag.Source]string{}
 	for _, d := range o.Built.Diagnostics {
-		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
-			continue // it is served, by fewer targets than the Service has
-		}
-		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing,
-			diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused}, d.Reason) ||
-			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign,
-				diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
-			out[d.Source.At("")] = true
+		at := d.Source.At("")
+		switch d.Reason {
+		case diag.QuotaExceeded:
+			if d.Severity == diag.Error { // otherwise it is served, by fewer targets than the Service has
+				out[at] = noRoom
+			}
+		case diag.TooComplex:
+			if d.Severity == diag.Error && d.Source == at { // otherwise only a part of it is left out
+				out[at] = noRoom
+			}
+		case diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused:
+			out[at] = cmp.Or(out[at], other)
+		case diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread:
+			if d.Severity == diag.Error {
+				out[at] = cmp.Or(out[at], other)
+			}
 		}
 	}
 	return out

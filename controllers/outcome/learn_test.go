@@ -48,12 +48,29 @@ func TestVersionsAreAcceptedOnceTheyAreServed(t *testing.T) {
 		want   string // what is last accepted then: "before", "present", or "" for none
 		served bool
 	}{
-		"all is served":                {func(*Outcome, *v1alpha1.MemberMemory) {}, "present", true},
-		"the cloud fails":              {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Err = errors.New("on fire") }, "before", false},
-		"the plan is withheld":         {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Withheld = v1alpha1.ReasonPaused }, "before", false},
-		"nothing exists":               {func(o *Outcome, m *v1alpha1.MemberMemory) { o.Observed.Exists, m.Served = false, true }, "before", false},
-		"the member leaves":            {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Snapshot.Members[0].Leaving = true }, "before", false},
-		"there is no room":             {about(diag.Error, diag.QuotaExceeded), "before", false},
+		"all is served":        {func(*Outcome, *v1alpha1.MemberMemory) {}, "present", true},
+		"the cloud fails":      {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Err = errors.New("on fire") }, "before", false},
+		"the plan is withheld": {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Withheld = v1alpha1.ReasonPaused }, "before", false},
+		"nothing exists":       {func(o *Outcome, m *v1alpha1.MemberMemory) { o.Observed.Exists, m.Served = false, true }, "before", false},
+		"the member leaves":    {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Snapshot.Members[0].Leaving = true }, "before", false},
+		"there is no room":     {about(diag.Error, diag.QuotaExceeded), "before", false},
+		"there is no room any more": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+			about(diag.Error, diag.QuotaExceeded)(o, m)
+			o.Built.Table, m.Served = &precedence.Table{}, true
+		}, "", false},
+		"there is no room any more, after an error": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+			about(diag.Error, diag.QuotaExceeded)(o, m)
+			o.Built.Table, o.Err, m.Served = &precedence.Table{}, errors.New("on fire"), true
+		}, "before", true},
+		"there is no room for a change": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+			about(diag.Error, diag.QuotaExceeded)(o, m)
+			m.Served = true
+		}, "before", true},
+		"it is too complex": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+			about(diag.Error, diag.TooComplex)(o, m)
+			o.Built.Diagnostics[0].Source.Field = ""
+		}, "before", false},
+		"a part is too complex":        {about(diag.Error, diag.TooComplex), "present", true},
 		"there is room for fewer":      {about(diag.Warning, diag.QuotaExceeded), "present", true},
 		"it is rejected":               {about(diag.Error, diag.Rejected), "before", false},
 		"a web ACL is missing":         {about(diag.Warning, diag.WebACLMissing), "before", false},
