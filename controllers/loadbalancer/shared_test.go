@@ -448,3 +448,44 @@ func TestAFullQuotaDelaysNoNeighbour(t *testing.T) {
 		}
 	})
 }
+
+// A wildcard of a neighbour makes paths for any host repeat for the hosts below it. This costs their
+// namespace no share: what it is served stays, and the new Ingresses of the neighbour are left out.
+func TestAWildcardOfANeighbourCostsNoShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.HostMiss = "LessSpecific" })
+		b.cloud.Rules = 22
+		anyHost, web := joins("alice", "any", ""), joins("alice", "web", "h0.example.com", "/own")
+		for i := range 8 {
+			s := service()
+			s.Namespace, s.Name = "alice", "s"+strconv.Itoa(i)
+			b.create(s)
+			to := joins("alice", "any", "", "/p"+strconv.Itoa(i)).Spec.Rules[0]
+			to.HTTP.Paths[0].Backend.Service.Name = s.Name
+			anyHost.Spec.Rules = append(anyHost.Spec.Rules, to)
+		}
+		anyHost.Spec.Rules = anyHost.Spec.Rules[1:]
+		for i := range 23 {
+			web.Spec.Rules = append(web.Spec.Rules, joins("alice", "web", "h"+strconv.Itoa(i+1)+".example.com", "/own").Spec.Rules...)
+		}
+		b.put(anyHost)
+		b.put(web)
+		b.work()
+		b.put(joins("bob", "web0", "*.example.com", "/shop"))
+		for i := range 8 {
+			b.work()
+			b.answers("h7.example.com", "/own", "alice/web")
+			b.answers("h7.example.com", "/p3", "alice/s3")
+			b.put(joins("bob", "web"+strconv.Itoa(i+1), "b"+strconv.Itoa(i+1)+".test", "/"))
+		}
+		b.takeOver()
+		b.work()
+		b.answers("h7.example.com", "/own", "alice/web")
+		b.answers("b1.test", "/", "bob/web")
+		b.answers("b8.test", "/", "404")
+		b.hears("bob", "web8", "QuotaExceeded", "more rules than the 22", "several namespaces cause together", "raise the quota")
+		if notes := b.notes("alice", "web"); slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "QuotaExceeded") }) {
+			t.Errorf("alice is told %q", notes)
+		}
+	})
+}
