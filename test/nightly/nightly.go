@@ -25,10 +25,16 @@ func Only(t testing.TB, why string) {
 }
 
 // Some returns at most n of a test's cases, in their order, and prints the seed that they were drawn
-// with. At night it returns all.
+// with. With -short it returns a quarter of n, or one. At night it returns all.
 func Some[T any](t testing.TB, n int, all []T) []T {
 	t.Helper()
-	if Is() || len(all) <= n {
+	if Is() {
+		return all
+	}
+	if testing.Short() {
+		n = max(1, n/4)
+	}
+	if len(all) <= n {
 		return all
 	}
 	seed := cmp.Or(*draw, rand.Uint64()) //nolint:gosec // which cases are tried is no secret
