@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file cuts an operator off between any two of its writes, and has another one go on.
@@ -262,11 +263,11 @@ func TestAProcessThatIsCutOff(t *testing.T) {
 	if all < 3*ingressesOfStory {
 		t.Fatalf("the story takes %d writes", all)
 	}
-	every := 1
-	if testing.Short() {
-		every = 9
+	lengths := make([]int, all)
+	for writes := range lengths {
+		lengths[writes] = writes
 	}
-	for writes := 0; writes < all; writes += every {
+	for _, writes := range nightly.Some(t, 12, lengths) {
 		newStory(t, &lifetime{left: writes}).tell()
 		newStory(t, &lifetime{left: writes, goesOn: true}).tell()
 	}

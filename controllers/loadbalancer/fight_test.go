@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file has alice and bob fight over one load balancer, while whatever may hold a plan back is
@@ -32,7 +33,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "the seed of the first fight; 0 draws one")
-	lives = flag.Int("lives", 30, "how many fights there are")
+	lives = flag.Int("lives", 10, "how many fights there are")
 )
 
 func FuzzFight(f *testing.F) {
@@ -48,8 +49,11 @@ func TestRandomFights(t *testing.T) {
 	if first == 0 {
 		first = rand.Uint64() >> 1
 	}
-	if testing.Short() {
-		n = min(n, 8)
+	switch {
+	case testing.Short():
+		n = min(n, 3)
+	case nightly.Is():
+		n = max(n, 100)
 	}
 	t.Logf("-seed %d", first)
 	for life := range n {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/controllers/ingresses"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file tests that a namespace delays no neighbour by what the API server does not take: Ingresses
@@ -57,7 +59,7 @@ func TestAFinalizerThatIsNotWrittenDelaysNoNeighbour(t *testing.T) {
 			b.Fatal(err)
 		}
 	}
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		act   func(sharedBench)
 		hears []string
 	}{
@@ -84,7 +86,9 @@ func TestAFinalizerThatIsNotWrittenDelaysNoNeighbour(t *testing.T) {
 				b.put(joins("bob", "web", "bob.example", "/large"))
 			}, nil,
 		},
-	} {
+	}
+	for _, name := range nightly.Some(t, len(cases), slices.Sorted(maps.Keys(cases))) {
+		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			b := newSharedBench(t, nil)
 			b.put(joins("alice", "web", "alice.example", "/old"))
@@ -121,6 +125,9 @@ func TestAFinalizerThatIsNotWrittenDelaysNoNeighbour(t *testing.T) {
 // A record that is full of the versions of a namespace has room for new members: their names have
 // priority.
 func TestAFullRecordDelaysNoNeighbour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles 570 Ingresses, some of them large")
+	}
 	b := newSharedBench(t, nil)
 	b.put(joins("alice", "web", "alice.example", "/old"))
 	draw := rand.New(rand.NewPCG(1, 1))

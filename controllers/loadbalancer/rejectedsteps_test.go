@@ -2,6 +2,7 @@ package loadbalancer
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/keypair"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file has the cloud fail to carry out each kind of step, of bob, with each kind of error. What alice changes and deletes at the
@@ -180,8 +182,8 @@ func TestTheCloudRejectsAnyStepOfBob(t *testing.T) {
 		if c.ofAll != "" {
 			continue
 		}
-		for failure, err := range stepErrors {
-			c.failsFor(t, reflect.TypeOf(c.Step).Name(), failure, err)
+		for _, failure := range nightly.Some(t, 2, slices.Sorted(maps.Keys(stepErrors))) {
+			c.failsFor(t, reflect.TypeOf(c.Step).Name(), failure, stepErrors[failure])
 		}
 	}
 }
