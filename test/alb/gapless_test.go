@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/matching"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file lets random objects become others while requests are sent after every single call: each
@@ -28,9 +29,10 @@ import (
 //	go test ./test/alb -run '^TestNoRequest' -timeout 1h -lives 200 -seed 10
 //	go test ./test/alb -run '^TestNoRequest' -lives 1 -seed 10 -from 61
 //
-// Without -seed, the fixed seeds are run, the lives that failed once, and a seed that is drawn.
+// Without -seed, lives of a seed that is drawn are run, and some of those of the fixed seeds and of
+// those that failed once; at night all of them.
 var (
-	lives = flag.Int("lives", 6, "how many load balancers of the seed live")
+	lives = flag.Int("lives", 4, "how many load balancers of the seed live")
 	from  = flag.Int("from", 0, "the first life of each seed")
 )
 
@@ -42,7 +44,8 @@ type span struct {
 	from, to int
 }
 
-// fixed are lives that are run each time: some of each fixed seed, and those that failed once.
+// fixed are lives that are run at night, and some of them each time: some of each fixed seed, and
+// those that failed once.
 func fixed(from int) []span {
 	const lives = 2
 	var out []span
@@ -66,9 +69,9 @@ func spans(t *testing.T) []span {
 	case *seed != 0:
 		return []span{drawn}
 	case testing.Short():
-		return []span{{drawn.seed, *from, *from + 2}}
+		return []span{{drawn.seed, *from, *from + 1}}
 	}
-	return append(fixed(*from), drawn)
+	return append(nightly.Some(t, 3, fixed(*from)), drawn)
 }
 
 // everywhere are the requests that are sent.

@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/caller"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file lets load balancers live, and the operator end, in accounts as AWS may be: reads lag
@@ -68,11 +69,8 @@ func TestRealNoRequestEverGoesAstray(t *testing.T) {
 
 // TestRealContract holds the provider to its contract.
 func TestRealContract(t *testing.T) {
-	base, tried := drawn(t), lags
-	if testing.Short() {
-		tried = lags[2:]
-	}
-	for _, lag := range tried {
+	base := drawn(t)
+	for _, lag := range nightly.Some(t, 1, lags) {
 		holdTo(t, lag, contractIn(base, lag, func(p providers.Provider) providers.Provider { return p }))
 	}
 }
@@ -138,7 +136,7 @@ func TestRealCutOff(t *testing.T) {
 	}
 	base := drawn(t)
 	for _, s := range scenarios() {
-		for _, lag := range lags {
+		for _, lag := range nightly.Some(t, 1, lags) {
 			t.Run(fmt.Sprint(s.name, " ", lag), func(t *testing.T) {
 				t.Parallel()
 				var left map[string]int
