@@ -30,6 +30,7 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/serve"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // providerChecked runs the command.
@@ -238,7 +239,7 @@ func checkedUntil(ctx context.Context, t *testing.T, c lb.Capabilities, around f
 func TestProviderCheckAsksForTraffic(t *testing.T) {
 	every := []string{"exact wrong", "prefix wrong", "host wrong", "wildcard-host wrong", "method wrong", "header wrong", "query wrong", "redirect wrong", "fixed wrong", "weights wrong",
 		"regex wrong", "source wrong", "other-source wrong", "rewrite wrong", "sticky wrong", "instance wrong", "no-rule wrong"}
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		proxied  func(http.Handler) http.Handler
 		args     []string
 		wrong    []string
@@ -280,7 +281,9 @@ func TestProviderCheckAsksForTraffic(t *testing.T) {
 		"clients move on":        {withRequest(func(r *http.Request) { r.Header.Del("Cookie") }), []string{"--only", "traffic"}, []string{"sticky wrong"}, "with the cookies of the first answer, service of answer ", 0},
 		"one certificate":        {withRequest(func(*http.Request) {}), []string{"--only", "traffic"}, []string{"https wrong"}, "the certificate is another one: ", 443},
 		"redirects go elsewhere": {redirected, []string{"--only", "traffic"}, []string{"redirect wrong"}, "location is http://elsewhere.example/, not ", 0},
-	} {
+	}
+	for _, name := range nightly.Some(t, 8, slices.Sorted(maps.Keys(cases))) {
+		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wrong, report, left := checkedCloud(t, func(c2 clouds.Local) clouds.Local {
@@ -395,9 +398,12 @@ func (d deaf) SetTargets(context.Context, lb.Key, lb.GroupID, []lb.Target) error
 // machine, unless the caller names another one.
 func TestProviderCheckOfTargetsThatAreNotReached(t *testing.T) {
 	for state, args := range map[string][]string{"wrong": nil, "unknown": {"--target", "127.0.0.1:9"}} {
-		wrong, report, _ := checkedCloud(t, func(inner clouds.Local) clouds.Local { return deaf{inner} }, append(args, "--only", "traffic", "--patience", "20s")...)
-		if !slices.Contains(wrong["traffic"], "exact "+state) || strings.Contains(report, "fixed response 418 is right") {
-			t.Errorf("%s is sought: %v\n%s", state, wrong, report)
-		}
+		t.Run(state, func(t *testing.T) {
+			t.Parallel() // it waits for targets
+			wrong, report, _ := checkedCloud(t, func(inner clouds.Local) clouds.Local { return deaf{inner} }, append(args, "--only", "traffic", "--patience", "20s")...)
+			if !slices.Contains(wrong["traffic"], "exact "+state) || strings.Contains(report, "fixed response 418 is right") {
+				t.Errorf("%v\n%s", wrong, report)
+			}
+		})
 	}
 }
