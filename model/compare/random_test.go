@@ -319,7 +319,7 @@ func drawSeed(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	if testing.Short() {
-		*pairsMade = min(*pairsMade, 300)
+		*pairsMade = min(*pairsMade, 100)
 	}
 	t.Logf("-seed=%d", *seed)
 }
