@@ -25,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/test/keypair"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file is one cloud in several processes. Two that are in one process are as far apart: they
@@ -75,8 +76,8 @@ func (t *turns) List(ctx context.Context) ([]lb.Key, error) { return t.cloud().L
 
 // Whichever process is asked, it is the same cloud.
 func TestContractInTwoProcesses(t *testing.T) {
-	for name, serve := range map[string]bool{"without a data plane": false, "one of them serving": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, serve := range nightly.Some(t, 2, []bool{false, true}) {
+		t.Run(fmt.Sprintf("one of them serving %t", serve), func(t *testing.T) {
 			providertest.Test(t, func(t *testing.T) providers.Provider {
 				one, two := twoOf(t, fake.Options{Serve: serve, CheckEvery: time.Millisecond})
 				return &turns{clouds: [2]*fake.Cloud{one, two}}
