@@ -37,6 +37,9 @@ func TestDiffAgreesWithTheDocumentation(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
+	if testing.Short() {
+		*pairs = min(*pairs, 60)
+	}
 	t.Logf("-seed=%d", *seed)
 	var seen tally
 	dir := t.TempDir()

@@ -205,6 +205,9 @@ func memoryOf(s *os.ProcessState) int64 {
 // TestPlanEndsWhenItIsTold sends plan the signal of a user, or of a system that shuts down, while
 // it waits for manifests.
 func TestPlanEndsWhenItIsTold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it links the binary")
+	}
 	fairlead := binary(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		command := exec.Command(fairlead, "plan", "-f", "-")
