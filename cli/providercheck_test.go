@@ -30,6 +30,7 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/serve"
+	"fairlead.dev/fairlead/test/keypair"
 	"fairlead.dev/fairlead/test/nightly"
 )
 
@@ -112,6 +113,7 @@ type detour struct {
 	proxied  func(http.Handler) http.Handler
 	mu       *sync.Mutex
 	proxies  map[string]*httptest.Server // by the address behind them
+	names    []string                    // in its certificate; nil for those of package httptest
 }
 
 // port is that of the proxy for a listener, at the same address.
@@ -133,6 +135,14 @@ func (d detour) port(address lb.Address, port int32) int32 {
 		proxy.Listener.Close()
 		proxy.Listener = l
 		if scheme == "https" {
+			if d.names != nil {
+				data := keypair.Data(keypair.For(d.t, d.names...))
+				pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
+				if err != nil {
+					d.t.Error(err)
+				}
+				proxy.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+			}
 			proxy.StartTLS()
 		} else {
 			proxy.Start()
@@ -287,7 +297,7 @@ func TestProviderCheckAsksForTraffic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wrong, report, left := checkedCloud(t, func(c2 clouds.Local) clouds.Local {
-				return detour{c2, cmp.Or(c.listener, 80), t, c.proxied, &sync.Mutex{}, map[string]*httptest.Server{}}
+				return detour{c2, cmp.Or(c.listener, 80), t, c.proxied, &sync.Mutex{}, map[string]*httptest.Server{}, nil}
 			}, c.args...)
 			if !slices.Equal(wrong["traffic"], c.wrong) {
 				t.Errorf("wrong are %q, not %q", wrong["traffic"], c.wrong)
@@ -359,6 +369,46 @@ func TestProviderCheckOfFewRules(t *testing.T) {
 	}
 }
 
+// TestProviderCheckOfSignIn has a provider with sign-in, one that forwards requests without it, and one
+// that has no sign-in by OIDC.
+func TestProviderCheckOfSignIn(t *testing.T) {
+	c := lb.Literal()
+	c.Auth = true
+	for name, o := range map[string]struct {
+		around func(clouds.Local) clouds.Local
+		wrong  []string
+		says   string
+	}{
+		"as it should be": {func(c clouds.Local) clouds.Local { return c }, nil, "sent to the identity provider"},
+		"without sign-in": {func(c clouds.Local) clouds.Local {
+			return detour{c, 443, t, withRequest(func(r *http.Request) {
+				if r.Host == "sign-in.secure.example" {
+					r.Host = "one.secure.example"
+				}
+			}), &sync.Mutex{}, map[string]*httptest.Server{}, []string{"*.secure.example"}}
+		}, []string{"sign-in wrong"}, "not https://identity.check.example/authorize"},
+		"without OIDC": {func(c clouds.Local) clouds.Local { return noOIDC{c} }, []string{"sign-in unknown"}, "there is no OIDC here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrong, report, left := checkedUntil(t.Context(), t, c, o.around, "--only", "traffic")
+			if !slices.Equal(wrong["traffic"], o.wrong) || !strings.Contains(report, o.says) || !strings.Contains(left, `"keys":[]`) {
+				t.Errorf("%v, left is %s:\n%s", wrong, left, report)
+			}
+		})
+	}
+}
+
+// A noOIDC cloud rejects sign-in by OIDC.
+type noOIDC struct{ clouds.Local }
+
+func (n noOIDC) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if s, ok := step.(plan.CreateRule); ok && s.Rule.Action.Auth != nil {
+		return plan.Result{}, fmt.Errorf("there is no OIDC here: %w", providers.ErrRejected)
+	}
+	return n.Local.Apply(ctx, seen, step)
+}
+
 // TestProviderCheckOfInstances has a provider whose targets are instances: each kind has such targets.
 func TestProviderCheckOfInstances(t *testing.T) {
 	c := lb.Literal()
@@ -374,7 +424,7 @@ func TestProviderCheckDeletesTraffic(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	wrong, report, left := checkedUntil(ctx, t, lb.Literal(), func(inner clouds.Local) clouds.Local {
-		return detour{inner, 80, t, withRequest(func(*http.Request) { interrupt() }), &sync.Mutex{}, map[string]*httptest.Server{}}
+		return detour{inner, 80, t, withRequest(func(*http.Request) { interrupt() }), &sync.Mutex{}, map[string]*httptest.Server{}, nil}
 	}, "--only", "traffic")
 	if !slices.Equal(wrong["traffic"], []string{"interrupted unknown"}) || !strings.Contains(report, "traffic/deleted") || !strings.Contains(left, `"keys":[]`) {
 		t.Errorf("%v, left is %s:\n%s", wrong, left, report)

@@ -47,9 +47,25 @@ const answersWithin = 5 * time.Second
 // Check makes one load balancer with a rule of each kind that the provider has, requests each, and
 // deletes the load balancer, also when the context ends. The key begins with fairlead-check/.
 func Check(ctx context.Context, s Subject) []check.Finding {
-	namespace := "check-" + strings.ToLower(rand.Text()[:12])
 	can := s.Provider.Capabilities(lb.Class{})
 	all := kinds(can)
+	found := s.try(ctx, can, all)
+	at := slices.IndexFunc(all, func(k kind) bool { return k.id == signInKind })
+	if !can.Auth || found[0].State != check.Wrong || ctx.Err() != nil {
+		return found
+	}
+	// A provider with sign-in may reject that by OIDC: it may have one of the other kinds.
+	again := s.try(ctx, can, slices.Delete(slices.Clone(all), at, at+1))
+	if again[0].State != check.OK {
+		return found
+	}
+	return slices.Insert(again, 1, check.Unsure("traffic/"+signInKind, all[at].title,
+		"skipped: without it, the load balancer is made; with it: "+found[0].Detail, ""))
+}
+
+// try checks the answers of a load balancer with some kinds of rules.
+func (s Subject) try(ctx context.Context, can lb.Capabilities, all []kind) []check.Finding {
+	namespace := "check-" + strings.ToLower(rand.Text()[:12])
 	d := New(s.Provider, source.Input{Files: []string{manifests.StandardInput}},
 		strings.NewReader(manifestsOf(all, can, namespace, s.Settings)), io.Discard)
 	defer d.Stop()

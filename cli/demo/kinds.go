@@ -90,8 +90,37 @@ func kinds(c lb.Capabilities) []kind {
 			backend: "services: [{name: sticky-one, port: {number: 80}, weight: 1}, " +
 				"{name: sticky-two, port: {number: 80}, weight: 1}]\n" +
 				"  stickiness: {durationSeconds: 60}"},
-	}, instanceKinds(c)...)
+	}, append(signInKinds(c), instanceKinds(c)...)...)
 }
+
+// signInKinds returns the kind with a sign-in by OIDC; none for a cloud that has no sign-in.
+func signInKinds(c lb.Capabilities) []kind {
+	if !c.Auth {
+		return nil
+	}
+	return []kind{
+		{id: signInKind, title: "a client that is not signed in is sent to the identity provider",
+			ports: "HTTPS:443", tls: true,
+			routes: []route{{"sign-in.secure.example", "Prefix", "/", ""}},
+			backend: "services: [{name: signed-in, port: {number: 80}}]\n" +
+				"  authenticate: {oidc: {issuer: " + identity + ", authorizationEndpoint: " + identity +
+				"/authorize, tokenEndpoint: " + identity + "/token, userInfoEndpoint: " + identity +
+				"/user, secretName: check-client}}"},
+	}
+}
+
+// signInKind is the kind that a provider with sign-in may reject: it need not have OIDC.
+const signInKind = "sign-in"
+
+// identity is an identity provider that is not asked.
+const identity = "https://identity.check.example"
+
+const clientYAML = `---
+apiVersion: v1
+kind: Secret
+metadata: {namespace: %s, name: check-client}
+stringData: {clientID: check, clientSecret: check}
+`
 
 // instanceKinds returns the kind with targets of type instance. Where a cloud has IDs of its own for
 // instances, this machine has none.
@@ -122,7 +151,7 @@ spec: {provider: %s, implementationSpecific: Regex, targetType: %s}
 `
 
 // ofBackends are the Services of Backends.
-var ofBackends = []string{"weight-one", "weight-two", "rewrite-to", "sticky-one", "sticky-two"}
+var ofBackends = []string{"weight-one", "weight-two", "rewrite-to", "sticky-one", "sticky-two", "signed-in"}
 
 // manifestsOf returns the objects of kinds in a namespace. The settings are spec.provider, as JSON.
 func manifestsOf(kinds []kind, c lb.Capabilities, namespace, settings string) string {
@@ -131,6 +160,7 @@ func manifestsOf(kinds []kind, c lb.Capabilities, namespace, settings string) st
 		targets = lb.InstanceTarget
 	}
 	out := fmt.Sprintf(classYAML, cmp.Or(settings, "null"), targets)
+	out += fmt.Sprintf(clientYAML, namespace)
 	services := map[string]bool{}
 	for _, name := range ofBackends {
 		services[name] = true
@@ -166,7 +196,7 @@ func (k kind) ingress(namespace string) string {
 		}
 		rules = append(rules, fmt.Sprintf("{%shttp: {paths: [{path: %q, pathType: %s, backend: {%s}}]}}",
 			host, r.path, r.pathType, backend))
-		hosts = append(hosts, fmt.Sprintf("{hosts: [%q], secretName: %s}", r.host, r.service))
+		hosts = append(hosts, fmt.Sprintf("{hosts: [%q], secretName: %s}", r.host, cmp.Or(r.service, k.id)))
 	}
 	spec := "ingressClassName: " + className + "\n  rules: [" + strings.Join(rules, ", ") + "]"
 	if k.tls {

@@ -36,6 +36,7 @@ type visit struct {
 	secured bool   // the listener has a certificate for the host
 	path    string // with the query, that a target gets after a rewrite; "" without one
 	sticky  bool   // a client stays with one of several Services
+	signIn  string // where clients are sent to sign in; "" without
 	cookies []*http.Cookie
 }
 
@@ -84,6 +85,9 @@ func visitOf(
 	v.URL = q.Asked
 	action := p.Table.Match(q.Request).Action
 	v.sticky = action.StickySeconds > 0 && len(action.Forward) > 1
+	if a := action.Auth; a != nil && a.Kind == routing.OIDC && a.OnMissing == "authenticate" {
+		v.signIn = a.AuthorizationEndpoint
+	}
 	if action.Rewrite != nil {
 		_, v.path = action.Rewrite.Apply(authority, q.Request.Path+query)
 	}
@@ -347,6 +351,10 @@ func (v visit) judge(response *http.Response, pods *backends) (service string, e
 		if err := response.TLS.PeerCertificates[0].VerifyHostname(v.Request.Hostname()); err != nil {
 			return "", fmt.Errorf("the certificate is another one: %w", err)
 		}
+	}
+	if v.signIn != "" {
+		to, _, _ := strings.Cut(response.Header.Get("Location"), "?")
+		return "", differ("location to sign in", to, v.signIn)
 	}
 	switch v.Outcome.Kind {
 	case "fixed":

@@ -80,7 +80,7 @@ func TestApplyRefuses(t *testing.T) {
 		"moving out of range":          {plan.RespaceRules{Port: 80, To: map[int]int{10: 0}}, "rejected", "priority 0 is not between 1 and 50000: rejected"},
 		"a fourth rule, over both":     {plan.CreateRule{Port: 443, Priority: 1, Rule: here}, "rejected", "too many rules: 4, the limit is 3: rejected"},
 		"an unknown target group":      {plan.ModifyRule{Port: 80, Priority: 10, Rule: lb.Rule{Action: forward("none")}}, conflict, "no target group none"},
-		"what cannot be authenticated": {plan.ModifyRule{Port: 80, Priority: 10, Rule: lb.Rule{Action: lb.Action{Kind: "forward", Auth: &routing.Auth{Kind: "oidc"}}}}, "rejected", "authentication (oidc) is not supported: rejected"},
+		"what cannot be authenticated": {plan.ModifyRule{Port: 80, Priority: 10, Rule: lb.Rule{Action: lb.Action{Kind: "forward", Auth: &routing.Auth{Kind: "cognito"}}}}, "rejected", "authentication (cognito) is not supported: rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := start(t, fake.Options{Capabilities: caps})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -63,6 +64,10 @@ func (s *service) load(id lb.CertificateID) (*tls.Certificate, error) {
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := s.request(r)
 	rule, action := s.Matcher().Match(request)
+	if a := action.Auth; a != nil && a.OnMissing != "allow" {
+		askToSignIn(w, r, *a)
+		return
+	}
 	switch action.Kind {
 	case "fixed":
 		sendFixedResponse(w, action)
@@ -76,6 +81,18 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.forward(w, r, s.Pools[group])
 	}
+}
+
+// askToSignIn sends clients to the identity provider, or refuses them. None is ever signed in.
+func askToSignIn(w http.ResponseWriter, r *http.Request, a routing.Auth) {
+	if a.OnMissing != "authenticate" {
+		answer(w, http.StatusUnauthorized, "", "")
+		return
+	}
+	w.Header().Set("Location", a.AuthorizationEndpoint+"?"+url.Values{
+		"client_id": {a.ClientID}, "response_type": {"code"}, "scope": {a.Scope},
+		"redirect_uri": {"https://" + r.Host + "/oauth2/idpresponse"}}.Encode())
+	answer(w, http.StatusFound, "", "")
 }
 
 // request returns the values that rules match: the host and the path as they were sent, and the

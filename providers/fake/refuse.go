@@ -384,7 +384,7 @@ func (c *Cloud) refuseValue(field, value string) error {
 // would pass without it. It refuses to forward to missing target groups, too.
 func (c *Cloud) refuseAction(o *lb.Observed, a lb.Action) error {
 	switch {
-	case a.Auth != nil:
+	case a.Auth != nil && (a.Auth.Kind != routing.OIDC || !c.options.Capabilities.Auth):
 		return rejected("authentication (%s) is not supported", a.Auth.Kind)
 	case a.Rewrite != nil && !c.options.Capabilities.Rewrites:
 		return rejected("rewriting requests is not supported")
