@@ -17,6 +17,17 @@ type Action struct {
 	Redirect *Redirect
 	Auth     *Auth
 	Rewrite  *Rewrite
+
+	// SSLRedirect is set if requests over HTTP are redirected to HTTPS instead. Levels of a table have
+	// the redirects, and no action with it.
+	SSLRedirect *SSLRedirect
+}
+
+// An SSLRedirect redirects requests over HTTP to an HTTPS port. Those under ChallengePath are let
+// through to the action, unless Challenges is set.
+type SSLRedirect struct {
+	Port       int32 `json:"port"`
+	Challenges bool  `json:"challenges,omitempty"`
 }
 
 // NotFound returns the answer to requests that match no route.
@@ -24,6 +35,19 @@ func NotFound() Action { return Status(404) }
 
 // Status returns a fixed response without a body.
 func Status(code int) Action { return Action{Fixed: &Fixed{Status: code}} }
+
+// Unavailable returns the answer 503 instead of an action. Requests over HTTP are redirected as
+// before.
+func (a Action) Unavailable() Action {
+	out := Status(503)
+	out.SSLRedirect = a.SSLRedirect
+	return out
+}
+
+// Redirect returns the action for requests over HTTP.
+func (s SSLRedirect) Redirect() Action {
+	return Action{Redirect: &Redirect{Status: 301, Scheme: "https", Port: strconv.Itoa(int(s.Port))}}
+}
 
 // To returns the action that forwards to one backend.
 func To(id BackendID) Action { return Action{Forward: []Weighted{{Backend: id, Weight: 1}}} }
@@ -51,6 +75,13 @@ type Redirect struct {
 // Key is equal for equal actions and only for them, so actions can be grouped and compared.
 func (a Action) Key() string {
 	var b strings.Builder
+	if s := a.SSLRedirect; s != nil {
+		fmt.Fprintf(&b, "over HTTP 301 to port %d", s.Port)
+		if s.Challenges {
+			b.WriteString(" for challenges too")
+		}
+		b.WriteString(", else ")
+	}
 	if a.Auth != nil {
 		fmt.Fprintf(&b, "auth(%s, secret %s) ", a.Auth.Key(), a.Auth.ClientSecret.Digest())
 	}

@@ -13,10 +13,13 @@ type Route struct {
 	When   Conditions
 	Action Action
 	Ports  []int32 // ascending
-	Owner  Owner
-	Index  int    // position among the routes of its Ingress
-	Spelt  string // the path in its original form
-	Source diag.Source
+	// Through is the path of the redirect to HTTPS that lets the requests of this route through, and
+	// ranks the route; nil for a route of an Ingress. Only levels of a table have such routes.
+	Through *Path
+	Owner   Owner
+	Index   int    // position among the routes of its Ingress
+	Spelt   string // the path in its original form
+	Source  diag.Source
 }
 
 // A Listed marks a route or name whose host is listed in spec.tls but not named by a rule of the

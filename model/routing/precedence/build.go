@@ -81,9 +81,10 @@ func (t *Table) placeRoutes() {
 		return cmp.Or(a.rank.compare(b.rank), settle(a.route, b.route))
 	})
 	for _, r := range sorted {
+		on := t.splitter(r.route)
 		for _, port := range r.route.Ports {
 			if level := t.ports[port].levelOf(r.route); level != nil {
-				level.Routes = append(level.Routes, r.route)
+				level.Routes = append(level.Routes, on(t.ports[port].protocol)...)
 				level.setNamespace(r.route.Owner)
 			}
 		}
@@ -110,7 +111,7 @@ func (t *Table) placeDefaults() {
 		byOwner[d.Owner.String()] = d
 		for _, port := range d.Ports {
 			if pt := t.ports[port]; pt != nil {
-				pt.levels[routing.Any].offer(d)
+				pt.levels[routing.Any].offer(d, d.Ports)
 				pt.levels[routing.Any].setNamespace(d.Owner)
 			}
 		}
@@ -125,8 +126,13 @@ func (t *Table) placeDefaults() {
 		}
 		for _, port := range n.Ports {
 			if level := t.ports[port].levelNamed(&n); level != nil {
-				level.offer(d)
+				level.offer(d, n.Ports)
 			}
+		}
+	}
+	for _, pt := range t.ports {
+		for _, level := range pt.levels {
+			level.splitMiss(pt.protocol)
 		}
 	}
 }

@@ -94,6 +94,9 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 		if h.Route.Host != level.Host && level.inOrder {
 			continue // it is repeated here
 		}
+		if h.Route.Through != nil {
+			continue // what hides the redirect is reported
+		}
 		if len(h.By) == 0 {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
 				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"",
@@ -257,11 +260,11 @@ func (t *Table) reportUnsent(told map[diag.Diagnostic]bool, level *Level) {
 
 // reportDefaults reports the default backends that answer no request, and those that share a host.
 func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
-	used := map[*routing.Default]bool{}
+	used := map[string]bool{} // by owner
 	for _, pt := range t.ports {
 		for _, level := range pt.levels {
 			if level.Miss != nil {
-				used[level.Miss] = true
+				used[level.Miss.Owner.String()] = true
 			}
 		}
 	}
@@ -275,7 +278,8 @@ func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
 		for _, n := range names[d.Owner.String()] {
 			for _, port := range n.Ports {
 				if level := t.ports[port].levelNamed(&n); level != nil {
-					if winner := level.Miss; winner != nil && winner != d {
+					if winner := level.Miss; winner != nil &&
+						winner.Owner.String() != d.Owner.String() {
 						lost = true
 						told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
 							Message: fmt.Sprintf("misses on host %s go to the older %s", n.Host, winner.Source)}] = true
@@ -283,7 +287,7 @@ func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
 				}
 			}
 		}
-		if lost || used[d] {
+		if lost || used[d.Owner.String()] {
 			continue
 		}
 		for _, port := range d.Ports {

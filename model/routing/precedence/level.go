@@ -14,6 +14,8 @@ type Level struct {
 	Host   routing.Host
 	Routes []*routing.Route // by precedence, including losers of identical claims
 	Miss   *routing.Default // answers requests that match no route; nil: 404
+	// ChallengeMiss is Miss for requests under routing.ChallengePath; nil if Miss answers these, too.
+	ChallengeMiss *routing.Default
 	// Closed: the host is named, but by no Ingress that is served on this port. It answers 404 with
 	// any HostMiss: hosts are never served on ports that their owner did not open.
 	Closed bool
@@ -27,8 +29,9 @@ type Level struct {
 	Next  []*Level
 	Stops bool
 
-	namespace string // of the first part placed here
-	counted   bool   // its routes count as repeated
+	missPorts []int32 // the ports on which the Ingress of Miss serves the host
+	namespace string  // of the first part placed here
+	counted   bool    // its routes count as repeated
 
 	inOrder  bool               // Routes are in order, and those of less specific hosts are among them
 	comparer *language.Comparer // of its table
@@ -37,13 +40,17 @@ type Level struct {
 	split    bool
 }
 
-func (l *Level) offer(d *routing.Default) {
+// offer gives a level the default backend of an Ingress, which serves the host on these ports.
+func (l *Level) offer(d *routing.Default, ports []int32) {
 	before := routing.Older
 	if l.inOrder {
 		before = routing.Before
 	}
-	if l.Miss == nil || before(d.Owner, l.Miss.Owner) < 0 {
-		l.Miss = d
+	switch {
+	case l.Miss == d:
+		l.missPorts = append(slices.Clip(l.missPorts), ports...)
+	case l.Miss == nil || before(d.Owner, l.Miss.Owner) < 0:
+		l.Miss, l.missPorts = d, ports
 	}
 }
 

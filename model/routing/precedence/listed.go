@@ -106,7 +106,8 @@ func (t *Table) passWildcards() {
 				continue
 			}
 			pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[routing.Any].Routes,
-				Miss: pt.levels[routing.Any].Miss, beside: true}
+				Miss:          pt.levels[routing.Any].Miss,
+				ChallengeMiss: pt.levels[routing.Any].ChallengeMiss, beside: true}
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Outcome struct {
 	Source diag.Source      // likewise
 	Host   routing.Host     // the level that decided
 	Route  *routing.Route   // nil if a default backend or a 404 answers
+	Miss   *routing.Default // nil unless a default backend answers
 	Over   []*routing.Route // further routes that match the request, by precedence
 	Why    string
 }
@@ -67,10 +68,13 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 	}
 	for i, level := range reach {
 		if level.Miss != nil {
-			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source,
-				Host: level.Host,
-				Why: describeArrival(reach, i) + ", no path there matches, and the oldest " +
-					"default backend answers"}
+			miss, why := level.Miss, ", no path there matches, and the oldest default backend answers"
+			if level.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
+				miss = level.ChallengeMiss
+				why += ", as " + throughWhy
+			}
+			return Outcome{Action: miss.Action, Owner: miss.Owner, Source: miss.Source,
+				Host: level.Host, Miss: miss, Why: describeArrival(reach, i) + why}
 		}
 	}
 	missed := ", no path there matches,"
@@ -116,16 +120,26 @@ func describeHost(h routing.Host) string {
 	return "host " + string(h)
 }
 
+// throughWhy is the reason why a request is not redirected to HTTPS.
+const throughWhy = "redirects to HTTPS let ACME challenges through"
+
 func describeRoute(r *routing.Route) string {
-	if r.Path.Type == routing.Exact {
+	if r.Path.Type == routing.Exact && r.Through == nil {
 		return describeText(r)
 	}
 	return "longest match " + describeText(r)
 }
 
 func describeText(r *routing.Route) string {
-	if len(r.When) == 0 {
-		return r.Path.String()
+	out := r.Path.String()
+	if r.Through != nil {
+		out = r.Through.String()
 	}
-	return r.Path.String() + " with " + r.When.String()
+	if len(r.When) > 0 {
+		out += " with " + r.When.String()
+	}
+	if r.Through != nil {
+		out += "; " + throughWhy
+	}
+	return out
 }

@@ -31,11 +31,16 @@ func reach(c *language.Comparer, routes []*routing.Route, inOrder bool) (live []
 			hidden = append(hidden, Hidden{r, []*routing.Route{winner}})
 			continue
 		}
+		if winner := claimAbove(claimed, r); winner != nil {
+			hidden = append(hidden, Hidden{r, []*routing.Route{winner}})
+			continue
+		}
 		if impossible(r.Path) {
 			hidden = append(hidden, Hidden{Route: r})
 			continue
 		}
-		if inOrder || r.Path.Type == routing.Glob || globs && r.Path.Type != routing.Exact {
+		if inOrder || r.Path.Type == routing.Glob ||
+			globs && (r.Path.Type != routing.Exact || r.Through != nil) {
 			if by := coveringRoutes(c, r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue
@@ -64,6 +69,20 @@ func impossible(p routing.Path) bool {
 func earlierClaim(those []*routing.Route, r *routing.Route) *routing.Route {
 	for _, c := range those {
 		if len(c.When) == 0 || identical(c, r) {
+			return c
+		}
+	}
+	return nil
+}
+
+// claimAbove returns a prefix before a route that a redirect lets through, which ranks lower than its
+// path, if it claims all requests of the route; or nil.
+func claimAbove(claimed map[routing.Path][]*routing.Route, r *routing.Route) *routing.Route {
+	if r.Through == nil {
+		return nil
+	}
+	for up := range routing.Ancestors(routing.ChallengePath.Value) {
+		if c := earlierClaim(claimed[routing.Path{Type: routing.Prefix, Value: up}], r); c != nil {
 			return c
 		}
 	}
