@@ -19,6 +19,7 @@ type claim struct {
 	action   lb.Action
 	group    *group
 	catchAll bool
+	through  bool // a redirect lets it through, and ranks it lower than its path
 	origin   diag.Source
 }
 
@@ -43,13 +44,17 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 	port := l.Port
 	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths,
 		byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
-	c.fallback = c.missClaim(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
-	if c.fallback.action.Rewrite != nil { // a listener's default cannot rewrite
-		routes, c.fallback = append(routes, c.fallback), c.missClaim(nil)
+	misses := c.missClaims(t.Level(port, routing.Any))
+	c.fallback = misses[len(misses)-1]
+	if last := len(routes) - 1; last < 0 || !routes[last].answersAll() {
+		routes = append(routes, misses[:len(misses)-1]...)
 	}
-	if last := len(routes) - 1; last >= 0 && routes[last].path == routing.Root &&
-		len(routes[last].when) == 0 && routes[last].action.Rewrite == nil {
+	if c.fallback.action.Rewrite != nil { // a listener's default cannot rewrite
+		routes, c.fallback = append(routes, c.fallback), c.missClaims(nil)[0]
+	}
+	if last := len(routes) - 1; last >= 0 && routes[last].answersAll() &&
+		routes[last].action.Rewrite == nil {
 		routes, c.fallback = routes[:last], routes[last]
 	}
 	c.byHost[routing.Any] = routes
@@ -85,8 +90,8 @@ func (c *claims) completeLevel(l *precedence.Level) []claim {
 	all := c.routes(l)
 	switch {
 	case l.Closed:
-		all = []claim{c.missClaim(nil)}
-	case len(all) > 0 && all[len(all)-1].path == routing.Root && len(all[len(all)-1].when) == 0:
+		all = c.missClaims(nil)
+	case len(all) > 0 && all[len(all)-1].answersAll():
 		// No request misses.
 	case l.Stops || l.Miss != nil:
 		// A default comes after the paths of less specific hosts, but a level that stops comes before
@@ -95,7 +100,7 @@ func (c *claims) completeLevel(l *precedence.Level) []claim {
 		for _, next := range l.Next {
 			all = append(all, c.routes(next)...)
 		}
-		all = append(all, c.missClaim(answeringLevel(l)))
+		all = append(all, c.missClaims(answeringLevel(l))...)
 	}
 	c.byHost[l.Host] = withoutRepeats(all)
 	return c.byHost[l.Host]
@@ -166,8 +171,11 @@ func (c *claims) claim(r *routing.Route) claim {
 		path = routing.Root // the same paths, and it needs no condition
 	}
 	return claim{path: path, when: r.When, action: action, origin: r.Source,
-		group: c.group(r.Owner.String(), action, r.When)}
+		group: c.group(r.Owner.String(), action, r.When), through: r.Through != nil}
 }
+
+// answersAll reports whether no request gets past a claim.
+func (cl *claim) answersAll() bool { return cl.path == routing.Root && len(cl.when) == 0 }
 
 // group returns the group of an owner's claims with one action.
 func (c *claims) group(owner string, a lb.Action, when routing.Conditions) *group {
@@ -183,13 +191,23 @@ func (c *claims) group(owner string, a lb.Action, when routing.Conditions) *grou
 	return known
 }
 
-// missClaim returns the claim that answers requests that match no path of a level.
-func (c *claims) missClaim(l *precedence.Level) claim {
+// missClaims returns the claims that answer requests that match no path of a level. The last one
+// answers all that the others leave.
+func (c *claims) missClaims(l *precedence.Level) []claim {
 	if l == nil || l.Miss == nil {
 		action := lb.FromRouting(routing.NotFound())
-		return claim{path: routing.Root, action: action, catchAll: true, group: c.group("", action, nil)}
+		return []claim{{path: routing.Root, action: action, catchAll: true,
+			group: c.group("", action, nil)}}
 	}
-	action := lb.FromRouting(l.Miss.Action.On(c.protocol))
-	return claim{path: routing.Root, action: action, catchAll: true, origin: l.Miss.Source,
-		group: c.group(l.Miss.Owner.String(), action, nil)}
+	last := c.missClaim(l.Miss, routing.Root)
+	if l.ChallengeMiss == nil {
+		return []claim{last}
+	}
+	return []claim{c.missClaim(l.ChallengeMiss, routing.ChallengePath), last}
+}
+
+func (c *claims) missClaim(d *routing.Default, path routing.Path) claim {
+	action := lb.FromRouting(d.Action.On(c.protocol))
+	return claim{path: path, action: action, catchAll: true, origin: d.Source,
+		group: c.group(d.Owner.String(), action, nil), through: path != routing.Root}
 }

@@ -27,6 +27,10 @@ var (
 		{Type: routing.Glob, Value: "/a*"}, {Type: routing.Glob, Value: "/*b"}, {Type: routing.Glob, Value: "/a/?"},
 		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*/*/*/*/*/*"}, {Type: routing.Glob, Value: "/*a*b*c*d"}, {Type: routing.Glob, Value: "/*"},
 	}
+	challengePaths = []routing.Path{
+		routing.Root, {Type: routing.Prefix, Value: "/.well-known"}, routing.ChallengePath, {Type: routing.Exact, Value: "/.well-known/acme-challenge/b"},
+		{Type: routing.Glob, Value: "/.well-known/acme-challenge/*"}, {Type: routing.Glob, Value: "/.well-known*"}, {Type: routing.Glob, Value: "/*"},
+	}
 	manyGridHosts = []string{
 		"x.a.test", "Y.A.test", "z.a.test", "q.x.a.test", "r.x.a.test", "s.r.x.a.test", "m.n.a.test", "a.test", "b.test", "m.b.test", "test", "bare", "num.b1",
 		"w.very-long-name-of-a-department.example.test", "v.w.very-long-name-of-a-department.example.test",
@@ -34,6 +38,8 @@ var (
 	manyGridPaths = []string{
 		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/xx", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
 		"/abcd", "/zabcd", "/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d", "/a/b/c/d/e/f",
+		"/.well-known", "/.well-known/x", "/.well-known-too", "/.well-known/acme-challenge", "/.well-known/acme-challenges", "/.well-known/acme-challenge/",
+		"/.well-known/acme-challenge/b", "/.well-known/acme-challenge/xb", "/.well-known/acme-challenge/x", "/.well-known/acme-challenge/bcd", "/.well-known/acme-challenge/xbcd", "/.well-known/acme-challenge/1/2/3/4",
 	}
 )
 
@@ -101,6 +107,29 @@ func own(rng *rand.Rand, c *routing.Config) {
 	for i := range c.Defaults {
 		put(&c.Defaults[i].Owner)
 	}
+}
+
+// redirected is a table of which some Ingresses are redirected to HTTPS, with paths at and above those of challenges.
+func redirected(rng *rand.Rand, t *precedence.Table) *precedence.Table {
+	c := t.Config
+	c.Routes, c.Defaults = slices.Clone(c.Routes), slices.Clone(c.Defaults)
+	to := map[string]*routing.SSLRedirect{}
+	for i := range 4 {
+		if rng.IntN(2) == 0 {
+			to[fmt.Sprintf("ingress-%d", i)] = &routing.SSLRedirect{Port: 443, Challenges: rng.IntN(6) == 0}
+		}
+	}
+	for i := range c.Routes {
+		r := &c.Routes[i]
+		if r.Action.SSLRedirect = to[r.Owner.Name]; rng.IntN(3) == 0 && r.Listed == nil {
+			r.Path = challengePaths[rng.IntN(len(challengePaths))]
+			r.Spelt = r.Path.Value
+		}
+	}
+	for i := range c.Defaults {
+		c.Defaults[i].Action.SSLRedirect = to[c.Defaults[i].Owner.Name]
+	}
+	return precedence.New(c)
 }
 
 // list adds a host that spec.tls lists, with copies of what answers for it.
@@ -221,8 +250,10 @@ func TestRandomTablesAreExactInEveryWorld(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(i)))
 			for n := range tables {
 				table := randomTable(rng, 4+n%30)
-				if problem := disagreement(table, c, worlds(c)); problem != "" {
-					t.Fatalf("table %d (host miss %d): %s", n, table.HostMiss, problem)
+				for _, table := range []*precedence.Table{table, redirected(rand.New(rand.NewPCG(uint64(n), uint64(i))), table)} {
+					if problem := disagreement(table, c, worlds(c)); problem != "" {
+						t.Fatalf("table %d (host miss %d): %s", n, table.HostMiss, problem)
+					}
 				}
 			}
 		})
@@ -233,7 +264,11 @@ func FuzzLowerIsExact(f *testing.F) {
 	f.Add(uint64(1), uint64(2), uint8(8))
 	f.Add(uint64(20), uint64(7), uint8(40))
 	f.Fuzz(func(t *testing.T, a, b uint64, size uint8) {
-		table := randomTable(rand.New(rand.NewPCG(a, b)), 1+int(size)%60)
+		rng := rand.New(rand.NewPCG(a, b))
+		table := randomTable(rng, 1+int(size)%60)
+		if a%2 == 0 {
+			table = redirected(rng, table)
+		}
 		for _, c := range allCapabilities() {
 			if problem := disagreement(table, c, worlds(c)); problem != "" {
 				t.Fatalf("%s: %s", c.Name, problem)

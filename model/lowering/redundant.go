@@ -19,12 +19,16 @@ type claimIndex struct {
 	ranked  bool // fully in order of precedence: deeper paths come first
 	named   map[routing.Path][]int
 	globs   []int // and regular expressions
+	through []int // in the order of another path
 }
 
 func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
 	x := &claimIndex{sets: sets, all: all, dropped: make([]bool, len(all)), ranked: ranked,
 		named: make(map[routing.Path][]int, len(all))}
 	for i, cl := range all {
+		if cl.through {
+			x.through = append(x.through, i)
+		}
 		if isGlob(cl.path) {
 			x.globs = append(x.globs, i)
 		} else {
@@ -84,9 +88,9 @@ func (x *claimIndex) candidates(p routing.Path) []int {
 	for up := range routing.Ancestors(p.Value) {
 		at = append(at, x.named[routing.Path{Type: routing.Prefix, Value: up}]...)
 	}
-	at = append(at, x.globs...)
+	at = append(append(at, x.globs...), x.through...)
 	slices.Sort(at)
-	return at
+	return slices.Compact(at)
 }
 
 // reaches reports whether a request for both claim i and a path passes all claims before i.

@@ -55,7 +55,7 @@ func expressible(t *precedence.Table, c lb.Capabilities) (*precedence.Table, []R
 	config.Routes = r.routes()
 	config.Names = r.names()
 	config.Defaults = r.defaults()
-	if len(r.refusals) == 0 && len(r.closed) == 0 {
+	if len(r.refusals) == 0 && len(r.closed) == 0 && !r.changed {
 		return t, nil
 	}
 	return precedence.NewWith(config, t.Comparer().Cache), r.refusals
@@ -68,23 +68,26 @@ type refuser struct {
 	open     []routing.Listener
 	closed   map[int32]string // by port, the reason why it is not opened
 	spellers map[int32]*speller
+	// protocols of the open ports
+	protocols map[int32]routing.Protocol
 	// by port, the wildcards of hosts that a rule for any host is repeated for
 	hostWildcards map[int32]int
 	portLimits    portLimits
 	refusals      []Refusal
+	changed       bool            // without a refusal
 	diagnosed     map[string]bool // by owner and reason
 }
 
 func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{},
-		hostWildcards: map[int32]int{}, diagnosed: map[string]bool{}}
+		protocols: map[int32]routing.Protocol{}, hostWildcards: map[int32]int{}, diagnosed: map[string]bool{}}
 	for _, l := range t.Listeners {
 		if why := whyNotProtected(c, l); why != "" {
 			r.closed[l.Port] = why
 			continue
 		}
 		r.open = append(r.open, l)
-		r.spellers[l.Port] = newSpeller(c, l.Port)
+		r.spellers[l.Port], r.protocols[l.Port] = newSpeller(c, l.Port), l.Protocol
 		r.hostWildcards[l.Port] = r.spellers[l.Port].hostWildcardsOf(t.Levels(l.Port))
 	}
 	r.portLimits = newPortLimits(t, r.open, c)
@@ -125,11 +128,11 @@ func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
 	if why := whyNoIPv6(r.caps, r.table, a); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered,
 			Reason: diag.IPFamilyRefused})
-		return routing.Status(503)
+		return a.Unavailable()
 	}
 	if why := cmp.Or(whyNoGroup(r.caps, r.table, a), whyNoSignIn(r.caps, r.table, a)); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
-		return routing.Status(503)
+		return a.Unavailable()
 	}
 	return a
 }
@@ -138,9 +141,9 @@ func (r *refuser) routes() []routing.Route {
 	out := make([]routing.Route, 0, len(r.table.Routes))
 	for _, route := range r.table.Routes {
 		route.Action = r.actionOrUnavailable(route.Action, route.Owner, route.Source)
+		route.Action.SSLRedirect = r.expressibleRedirect(&route)
 		kept := r.onPorts(route.Ports, route.Owner, route.Source, func(port int32) string {
-			return cmp.Or(r.portLimits.whyNot(route.Action, port),
-				r.spellers[port].whyNoRule(&route, r.hostWildcards[port]))
+			return r.whyNotServed(&route, port)
 		})
 		// If the host cannot be expressed, its name is refused.
 		route.Ports = slices.DeleteFunc(kept, func(port int32) bool {
@@ -151,6 +154,50 @@ func (r *refuser) routes() []routing.Route {
 		}
 	}
 	return out
+}
+
+// whyNotServed returns why a route cannot be served on a port, apart from its host, or "".
+func (r *refuser) whyNotServed(route *routing.Route, port int32) string {
+	for _, part := range r.table.Parts(route, r.protocols[port]) {
+		if why := cmp.Or(r.portLimits.whyNot(part.Action, port),
+			r.spellers[port].whyNoRule(part, r.hostWildcards[port])); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// expressibleRedirect returns the redirect to HTTPS of a route: for all requests if there can be no
+// rule for those that it lets through. It adds a refusal unless their action is the reason, which
+// the route would have been refused for.
+func (r *refuser) expressibleRedirect(route *routing.Route) *routing.SSLRedirect {
+	to := route.Action.SSLRedirect
+	if to == nil || to.Challenges {
+		return to
+	}
+	for _, port := range route.Ports {
+		if r.protocols[port] != routing.HTTP {
+			continue
+		}
+		for _, part := range r.table.Parts(route, routing.HTTP) {
+			if part.Through == nil {
+				continue
+			}
+			action := cmp.Or(r.portLimits.whyNot(part.Action, port), whyNotPossible(r.caps, part.Action))
+			rule := r.spellers[port].whyNoRule(part, r.hostWildcards[port])
+			if action == "" && rule == "" {
+				continue
+			}
+			if action == "" {
+				r.refusals = append(r.refusals, Refusal{Owner: route.Owner, Source: route.Source,
+					Why: fmt.Sprintf("its requests below %s are redirected to HTTPS, too: %s",
+						routing.ChallengePath.Value, rule)})
+			}
+			r.changed = true
+			return &routing.SSLRedirect{Port: to.Port, Challenges: true}
+		}
+	}
+	return to
 }
 
 func (r *refuser) names() []routing.Name {
