@@ -177,6 +177,6 @@ func (h *hostComparison) addSamples(
 // indexOf returns the candidate of an outcome; -1 if there is none.
 func indexOf(all []Candidate, o precedence.Outcome) int {
 	return slices.IndexFunc(all, func(c Candidate) bool {
-		return c.Route == o.Route && c.Owner == o.Owner
+		return c.Route == o.Route && c.Default == o.Miss && c.Owner == o.Owner
 	})
 }

@@ -42,6 +42,10 @@ func Candidates(t *precedence.Table, port int32, name string) ([]Candidate, []re
 	}
 	for _, level := range reach {
 		if d := level.Miss; d != nil {
+			if through := level.ChallengeMiss; through != nil {
+				l.add(Candidate{Action: through.Action, Owner: through.Owner, Default: through},
+					[]routing.Path{routing.ChallengePath}, nil)
+			}
 			l.last(Candidate{Action: d.Action, Owner: d.Owner, Default: d})
 			return l.candidates, l.entries
 		}

@@ -39,12 +39,25 @@ func classOf(port int32, name string, some ...*precedence.Table) routing.Host {
 type brute struct {
 	port   int32
 	host   routing.Host
-	before diag.Source
-	after  diag.Source
+	before answerer
+	after  answerer
+}
+
+// An answerer is what answers requests: of a route that is redirected, the redirect or what it lets through.
+type answerer struct {
+	source diag.Source
+	part   string
+}
+
+func answererOf(o precedence.Outcome) answerer {
+	if o.Route != nil {
+		return answerer{o.Source, o.Route.Path.String()}
+	}
+	return answerer{o.Source, o.Action.Key()}
 }
 
 func (b brute) String() string {
-	return fmt.Sprintf("%d %q: %s is %s", b.port, b.host, b.before, b.after)
+	return fmt.Sprintf("%d %q: %v is %v", b.port, b.host, b.before, b.after)
 }
 
 // disagreement says where a report differs from what requests get.
@@ -57,7 +70,7 @@ func disagreement(g *tables.Generator, before, after routing.Config, count int) 
 	told := map[brute]Change{}
 	for _, c := range report.Changes {
 		b, a := old.Match(c.Request.Routed), now.Match(c.Request.Routed)
-		key := brute{c.Port, c.Host, b.Source, a.Source}
+		key := brute{c.Port, c.Host, answererOf(b), answererOf(a)}
 		if b.Action.Key() == a.Action.Key() {
 			return fmt.Sprintf("%s gets the same as before: %s", c.Curl, key)
 		}
@@ -78,7 +91,7 @@ func disagreement(g *tables.Generator, before, after routing.Config, count int) 
 		if b.Action.Key() == a.Action.Key() {
 			continue
 		}
-		key := brute{r.Port, classOf(r.Port, r.Hostname(), old, now), b.Source, a.Source}
+		key := brute{r.Port, classOf(r.Port, r.Hostname(), old, now), answererOf(b), answererOf(a)}
 		c, known := told[key]
 		if !known {
 			return fmt.Sprintf("not told: %+v\n%s", r, key)
