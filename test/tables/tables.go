@@ -29,6 +29,9 @@ var (
 		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*a*b*"}, {Type: routing.Glob, Value: "/*"},
 		{Type: routing.Regex, Value: "/a(/|b)*"}, {Type: routing.Regex, Value: "/[a-c]{1,2}"},
 		{Type: routing.Regex, Value: "/(a|b/)+c?"}, {Type: routing.Regex, Value: "/a[^/]*/b.*"},
+		{Type: routing.Prefix, Value: "/.well-known"}, routing.ChallengePath,
+		{Type: routing.Exact, Value: routing.ChallengePath.Value + "/a"}, {Type: routing.Glob, Value: "/*/a*"},
+		{Type: routing.Regex, Value: "/[.]?w.*"},
 	}
 	Conditions = []routing.Condition{
 		{Field: "header", Name: "x-a", Values: []string{"yes"}}, {Field: "header", Name: "x-a", Values: []string{"y*"}},
@@ -79,7 +82,11 @@ func (g *Generator) owner() routing.Owner {
 func (g *Generator) ports() []int32 { return [][]int32{{80}, {443}, {80, 443}}[g.IntN(3)] }
 
 func (g *Generator) action() routing.Action {
-	switch a := routing.To(routing.BackendID(rune('A' + g.IntN(3)))); g.IntN(8) {
+	a := routing.To(routing.BackendID(rune('A' + g.IntN(3))))
+	if g.IntN(4) == 0 {
+		a.SSLRedirect = &routing.SSLRedirect{Port: 443, Challenges: g.IntN(4) == 0}
+	}
+	switch g.IntN(8) {
 	case 0:
 		return routing.Status(404)
 	case 1:
@@ -204,7 +211,7 @@ func (g *Generator) Path(p routing.Path) string {
 	case routing.Glob:
 		text = strings.NewReplacer("*", []string{"", "b", "/c", "a/b"}[g.IntN(4)], "?", []string{"b", "/", "z"}[g.IntN(3)]).Replace(text)
 	case routing.Regex:
-		texts := []string{"/a", "/ab", "/a/b", "/ab/", "/a//b", "/b", "/c", "/bc", "/b/c", "/ab/c", "/aac", "/axy/b", "/a/b/c", "/ax/bz"}
+		texts := []string{"/.well-known/acme-challenge/b", "/wa", "/a", "/ab", "/a/b", "/ab/", "/a//b", "/b", "/c", "/bc", "/b/c", "/ab/c", "/aac", "/axy/b", "/a/b/c", "/ax/bz"}
 		text = texts[g.IntN(len(texts))]
 	}
 	switch g.IntN(5) {
