@@ -8,7 +8,7 @@ import (
 // This file has Backend, to which a path of an Ingress can refer in place of a Service:
 //
 //	backend:
-//	  resource: {apiGroup: fairlead.dev, kind: Backend, name: to-https}
+//	  resource: {apiGroup: fairlead.dev, kind: Backend, name: maintenance}
 
 // BackendSpec is one of redirect, fixedResponse and services, and what is done to requests besides.
 //

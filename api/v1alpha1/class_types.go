@@ -96,6 +96,11 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxItems=50
 	ListenPorts []ListenPort `json:"listenPorts,omitempty"`
 
+	// SSLRedirect is the HTTPS port, such as "443", to which requests over HTTP are redirected for
+	// Ingresses that do not say, on the hosts that they serve there.
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`
+	SSLRedirect string `json:"sslRedirect,omitempty"`
+
 	// Groups are those that Ingresses of several namespaces may join.
 	// +listType=map
 	// +listMapKey=name
