@@ -28,7 +28,7 @@ func refuseSettings(config *routing.Config, refused map[string]string) []diag.Di
 					Message: fmt.Sprintf("requests for Service %s are answered 503: the provider does not take "+
 						"spec.provider of the Backend: %s", b.Service, why)})
 			}
-			*a = routing.Status(503)
+			*a = a.Unavailable()
 			return
 		}
 	}

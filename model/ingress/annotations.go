@@ -36,6 +36,7 @@ func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (setti
 		found = append(found, aboutAnnotation(ing, settings.RequestConditions, diag.Error,
 			diag.AnnotationInvalid, err.Error()))
 	}
+	found = append(found, checkRedirect(NewMember(ing, given))...)
 	if port := given.HealthSaid[settings.HealthPort]; port != "" &&
 		!settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
 		found = append(found, aboutAnnotation(ing, settings.HealthPort, diag.Error,

@@ -34,6 +34,7 @@ func servedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Se
 	}
 	out.Wider = wider(c, ing)
 	out.ForwardsNothing = !namesServices(ing)
+	out.Redirected = NewMember(ing, s).redirectsAll()
 	if settings.IsWebACL(s.WebACL) {
 		out.WebACL = s.WebACL
 	}

@@ -28,6 +28,8 @@ type memberTranslation struct {
 	opening     *MemberListeners
 	ports       ServedPorts
 	refused     []diag.Diagnostic // about hosts; they replace those about unused certificates
+	// hosts whose requests over HTTP are not redirected, since they are not served over HTTPS
+	unredirected nameList
 
 	permitted  bool // the class permits at least one rule
 	forAnyHost bool // its default backend answers for hosts that no rule names

@@ -41,7 +41,11 @@ func TestAnnotationValues(t *testing.T) {
 	}
 	for name, c := range cases {
 		for _, value := range c.good {
-			if _, found := readAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class); found != nil {
+			ing := anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80")))
+			if name == "ssl-redirect" { // to a port of the Ingress
+				ing = anIngress("shop/web", annotated(name, value), annotated("listen-ports", "HTTP:80,HTTPS:"+value), secured("tls", "a.com"), ruled("a.com", prefixed("/", "web:80")))
+			}
+			if _, found := readAnnotations(ing, class); found != nil {
 				t.Errorf("%s: %q is refused: %v", name, value, found)
 			}
 		}

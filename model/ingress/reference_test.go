@@ -44,8 +44,8 @@ kubernetes.io/ingress., names are looked up in the tables first. A dot, hyphen o
 
 ` + "`fairlead explain ANNOTATION`" + ` prints what is known of one annotation.
 
-An Ingress that asks for HTTPS is served where it listens on HTTPS alone (` + "`fairlead.dev/listen-ports: HTTPS:443`" + `), or where all its
-paths have Backends that redirect. ` + "`ssl-redirect: \"false\"`" + ` asks for nothing, and ` + "`certificate-arn`" + ` beside ` + "`listen-ports`" + `
+An Ingress that asks for HTTPS is served where it redirects all its hosts to HTTPS (` + "`fairlead.dev/ssl-redirect: \"443\"`" + `), where it
+listens on HTTPS alone (` + "`fairlead.dev/listen-ports: HTTPS:443`" + `), or where all its paths have Backends that redirect. ` + "`ssl-redirect: \"false\"`" + ` asks for nothing, and ` + "`certificate-arn`" + ` beside ` + "`listen-ports`" + `
 with HTTP in it asks for plain HTTP.
 
 The field ` + "`foreignAnnotations`" + ` of the class decides: **Refuse** is the above, **Warn** serves the Ingress and warns of all, and

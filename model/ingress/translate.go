@@ -109,6 +109,7 @@ func (v *memberTranslation) serve() {
 		}
 		v.addDefaultBackend(v.forAnyHost)
 	}
+	v.reportUnredirected()
 	v.translation.found = append(v.translation.found, v.Found...)
 }
 
@@ -180,8 +181,8 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
 		Host: r.Host, Listed: r.Listing(), Path: path, When: v.Settings.Conditions.Of(p),
 		Ports: v.ports.Of(r),
-		Action: v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
-			v.ports.ForSignIn(r.Host), field+".backend"),
+		Action: v.redirected(v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
+			v.ports.ForSignIn(r.Host), field+".backend"), r),
 		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.Source().At(field),
 	})
 }
@@ -190,8 +191,9 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 // match no path. For hosts that no rule names, it needs the permission of the class.
 func (v *memberTranslation) addDefaultBackend(forAnyHost bool) {
 	const field = defaultBackendField
-	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any,
-		v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
+	d := routing.Default{Action: v.redirectedDefault(v.RequireSignIn(
+		v.ActionOf(v.Spec.DefaultBackend, field), routing.Any, v.ports.ForSignIn(routing.Any), field),
+		forAnyHost), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
 		d.Ports = v.ports.Of(HostRule{Host: routing.Any})
 	}

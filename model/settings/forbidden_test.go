@@ -19,6 +19,7 @@ var restricting = map[string]string{
 	TLSPolicy:         "ELBSecurityPolicy-TLS13-1-3-2021-06",
 	Inbound:           "10.0.0.0/8",
 	WAFv2ACL:          "shop-edge",
+	SSLRedirect:       "443",
 }
 
 // An annotation that restricts and that the class forbids keeps the Ingress from being served. Any

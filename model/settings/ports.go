@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,4 +154,13 @@ func PortsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// httpsPort is the type of a port to redirect to.
+var httpsPort = Type{
+	words: "port",
+	Bound: Bound{
+		Pattern: regexp.MustCompile(`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`),
+		Unlike:  "it is not a port from 1 to 65535",
+	},
 }

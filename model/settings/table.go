@@ -26,6 +26,7 @@ const (
 	TargetGroupAttributes = Prefix + "target-group-attributes"
 	DeregistrationDelay   = Prefix + "deregistration-delay-seconds"
 	ListenPorts           = Prefix + "listen-ports"
+	SSLRedirect           = Prefix + "ssl-redirect"
 	RequestConditions     = Prefix + "conditions"
 	CertificateARN        = Prefix + "certificate-arn"
 	TLSPolicy             = Prefix + "tls-policy"
@@ -53,6 +54,7 @@ type Values struct {
 	Protocol         routing.Protocol // of targets; "" if the Ingress does not set it
 	Version          routing.Version  // of HTTP of targets; "" if the Ingress does not set it
 	Ports            []v1alpha1.ListenPort
+	SSLRedirect      int32  // the HTTPS port that requests over HTTP are redirected to; 0: none
 	TLSPolicy        string // that the Ingress asks for
 	TLSPolicyOfClass string // for all ports
 	Certificates     []routing.CertificateID
@@ -219,6 +221,28 @@ var Table = []Setting{
 		put:     func(v *Values, text string) (err error) { v.Ports, err = ParsePorts(text); return err },
 		ofClass: func(c *class) (string, bool) { return portsText(c.ListenPorts), c.ListenPorts != nil },
 		exposes: func(value string, given Values) bool { return opensOtherPorts(value, given.Ports) },
+	},
+	{
+		Annotation: SSLRedirect, Class: "sslRedirect", Type: httpsPort,
+		Without: "requests over HTTP are answered like those over HTTPS",
+		About:   Ingress, Merge: Own, Example: "443",
+		Doc: "The HTTPS port to which requests on the HTTP ports of the Ingress are redirected, with " +
+			"status 301. They are those of its paths and its default backend, for each host that it serves " +
+			"on that port. Requests below `/.well-known/acme-challenge/` are not redirected. A redirect " +
+			"ranks like the path. An Ingress that names a port on which it does not listen for HTTPS is " +
+			"refused; a port of the class is for the Ingresses that do.",
+		Good: []string{"443", "1", "65535"}, Bad: []string{"", "true", "0", "65536", "0443", "HTTPS:443"},
+		Restricts: true, OtherNames: []string{"forcesslredirect", "httpsredirect", "redirecttohttps",
+			"httptohttps", "forcehttps", "sslredirectport"},
+		put: func(v *Values, text string) error {
+			port, err := integer(text, 1, 65535)
+			v.SSLRedirect = int32(port)
+			return err
+		},
+		ofClass: fieldOf(func(c *class) string { return c.SSLRedirect }),
+		exposes: func(value string, given Values) bool {
+			return value != strconv.Itoa(int(given.SSLRedirect))
+		},
 	},
 	{
 		Annotation: RequestConditions, Type: text("list of entries, in YAML or JSON", nil),

@@ -36,7 +36,9 @@ type Served struct {
 	Wider      bool   // a path matches more than itself, such as a Prefix
 	// ForwardsNothing: all requests are answered with redirects or fixed responses.
 	ForwardsNothing bool
-	Inbound         []string // ranges of clients that may connect; nil for all clients
+	// Redirected: requests over HTTP are redirected to HTTPS, but for ACME challenges.
+	Redirected bool
+	Inbound    []string // ranges of clients that may connect; nil for all clients
 	// the name or the ARN of the web ACL of the load balancer; "" for none
 	WebACL         string
 	SecurityGroups []string // those of the class, by ID or name

@@ -93,14 +93,9 @@ var (
 
 	// Routing.
 	asRedirect       = equivalent{name: "redirect", of: aBackend, example: "redirect: {host: www.example.com, statusCode: 301}"}
-	asSecureRedirect = equivalent{
-		name: "redirect", of: aBackend, or: ", on another Ingress of the group that listens at " +
-			"HTTP:80, and fairlead.dev/listen-ports: HTTPS:443 on this one",
-		example: `redirect: {scheme: https, port: "443"}`,
-	}
-	asFrontend = equivalent{
-		name: "redirect", of: aBackend, or: asSecureRedirect.or +
-			"; fairlead.dev/tls-policy for an SSL policy",
+	asSecureRedirect = annotatedOr("ssl-redirect", `"443"`, "sslRedirect")
+	asFrontend       = equivalent{
+		name: asSecureRedirect.name, or: asSecureRedirect.or + "; fairlead.dev/tls-policy for an SSL policy",
 		example: asSecureRedirect.example,
 	}
 	asAction      = equivalent{name: "redirect, fixedResponse or services", of: aBackend, example: "fixedResponse: {statusCode: 503, body: closed}"}

@@ -120,7 +120,7 @@ func isPartOf(source string, others []string) bool {
 
 // plain reports whether requests are forwarded that came over HTTP.
 func (s Served) plain() bool {
-	return !s.ForwardsNothing &&
+	return !s.ForwardsNothing && !s.Redirected &&
 		slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Protocol == "HTTP" })
 }
 
