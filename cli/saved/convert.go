@@ -59,7 +59,7 @@ func conditionsOf(all routing.Conditions) []condition {
 }
 
 func actionOf(a routing.Action) action {
-	out := action{StickySeconds: a.StickySeconds, Rewrite: a.Rewrite}
+	out := action{StickySeconds: a.StickySeconds, Rewrite: a.Rewrite, SSLRedirect: a.SSLRedirect}
 	for _, w := range a.Forward {
 		out.Forward = append(out.Forward, weighted(w))
 	}
@@ -141,7 +141,8 @@ func conditionsFrom(all []condition) routing.Conditions {
 }
 
 func (a action) action() routing.Action {
-	out := routing.Action{StickySeconds: a.StickySeconds, Rewrite: a.Rewrite}
+	out := routing.Action{StickySeconds: a.StickySeconds, Rewrite: a.Rewrite,
+		SSLRedirect: a.SSLRedirect}
 	for _, w := range a.Forward {
 		out.Forward = append(out.Forward, routing.Weighted(w))
 	}

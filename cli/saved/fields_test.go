@@ -25,6 +25,7 @@ var notSaved = map[string]string{
 	"Defaults.Action.Auth.KeepsClientSecret": "a secret",
 	"Routes.Action.Auth.ClientSecret":        "a secret",
 	"Routes.Action.Auth.KeepsClientSecret":   "a secret",
+	"Routes.Through":                         "only routes of levels have it, and levels are made anew",
 	"Listeners.Attributes":                   "attributes are not compared",
 	"Members":                                "only for status",
 	"Settings.Attributes":                    "attributes are not compared",

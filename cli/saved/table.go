@@ -118,6 +118,8 @@ type action struct {
 	Redirect      *redirect        `json:"redirect,omitempty"`
 	Rewrite       *routing.Rewrite `json:"rewrite,omitempty"`
 	SignIn        *signIn          `json:"signIn,omitempty"`
+
+	SSLRedirect *routing.SSLRedirect `json:"sslRedirect,omitempty"`
 }
 
 type weighted struct {
