@@ -224,3 +224,51 @@ spec: {controller: k8s.io/ingress-nginx}
 		}
 	}
 }
+
+// TestDiffSeesARedirectThatGoesAway: requests that were redirected to HTTPS are forwarded in the clear.
+func TestDiffSeesARedirectThatGoesAway(t *testing.T) {
+	const class = `---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: LoadBalancerClass, name: main, scope: Namespace, namespace: shop}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: LoadBalancerClass
+metadata: {name: main, namespace: shop}
+`
+	open := strings.Replace(ingressYAML("web", "a.example.com", "/"), "ingressClassName: fairlead", "ingressClassName: fairlead\n  tls: [{hosts: [a.example.com], secretName: web-tls}]", 1)
+	with := func(annotations string) string {
+		return strings.Replace(open, "namespace: shop", "namespace: shop, annotations: {"+annotations+"}", 1)
+	}
+	redirected := with(`fairlead.dev/ssl-redirect: "443"`)
+	both := "fairlead.dev/listen-ports: 'HTTP:80,HTTPS:443,HTTPS:8443', fairlead.dev/ssl-redirect: "
+	gone := "clients are no longer sent to HTTPS"
+	byBackend := with("fairlead.dev/group: shop, fairlead.dev/listen-ports: 'HTTPS:443'") + "---\n" + strings.NewReplacer(
+		"namespace: shop", "namespace: shop, annotations: {fairlead.dev/group: shop}",
+		"service: {name: web, port: {number: 80}}", "resource: {apiGroup: fairlead.dev, kind: Backend, name: https}",
+	).Replace(ingressYAML("http", "a.example.com", "/")) + `---
+apiVersion: fairlead.dev/v1alpha1
+kind: Backend
+metadata: {name: https, namespace: shop}
+spec: {redirect: {scheme: https, statusCode: 301}}
+`
+	for name, c := range map[string]struct {
+		before, after string
+		code          int
+		because       string
+	}{
+		"an annotation is removed":              {redirected, open, exitLess, gone},
+		"an annotation is added":                {open, redirected, exitToDo, "clients are sent to HTTPS"},
+		"the field of the class":                {open + class + "spec: {sslRedirect: '443'}\n", open + class, exitLess, gone},
+		"the class takes over":                  {redirected + class, open + class + "spec: {sslRedirect: '443'}\n", exitDone, ""},
+		"a host is not covered any more":        {redirected, strings.Replace(redirected, "hosts: [a.example.com]", "hosts: [b.example.com]", 1), exitLess, gone},
+		"another port":                          {with(both + `"443"`), with(both + `"8443"`), exitToDo, ""},
+		"challenges, which a Backend redirects": {byBackend, with(`fairlead.dev/ssl-redirect: "443", fairlead.dev/group: shop`), exitLess, gone},
+	} {
+		got := diffOf(t, c.before, c.after, "--provider", "aws")
+		if got.code != c.code || !strings.Contains(got.out, c.because) {
+			t.Errorf("%s: exit code %d, want %d and %q\n%s%s", name, got.code, c.code, c.because, got.out, got.err)
+		}
+	}
+}

@@ -79,9 +79,14 @@ func TestExplainTheSamples(t *testing.T) {
 		"a redirect keeps the path and the query": {
 			url:     "http://pay.example.com/card?id=7",
 			outcome: answer.Outcome{Kind: "redirect", Status: 301, Location: "https://pay.example.com/card?id=7"},
-			ingress: "pay/to-https", source: "Ingress pay/to-https spec.rules[0].http.paths[0]",
+			ingress: "pay/pages", source: "Ingress pay/pages spec.rules[0].http.paths[0]", why: "longest match Prefix /",
 		},
-		"the other Ingress of the group answers on its port": {
+		"a redirect lets challenges through": {
+			url: "http://pay.example.com/.well-known/acme-challenge/token", outcome: service("pay/payments", "80"), ingress: "pay/pages",
+			source: "Ingress pay/pages spec.rules[0].http.paths[0]", over: []string{"Ingress pay/pages spec.rules[0].http.paths[0]"},
+			why: "longest match Prefix /; redirects to HTTPS let ACME challenges through",
+		},
+		"over HTTPS nothing is redirected": {
 			url: "https://pay.example.com/card", outcome: service("pay/payments", "80"), ingress: "pay/pages",
 			source: "Ingress pay/pages spec.rules[0].http.paths[0]",
 		},

@@ -90,6 +90,9 @@ func nearestPaths(level *precedence.Level, q routing.Request) ([]Near, int) {
 	var all []ranked
 	done := map[string]bool{}
 	for _, r := range level.Routes {
+		if r.Through != nil {
+			continue
+		}
 		n := Near{Path: r.Path.String(), Source: r.Source.String(), Why: whyNot(r, q.Path)}
 		if done[n.Path+n.Why] {
 			continue
