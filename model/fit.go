@@ -6,9 +6,12 @@ import (
 	"sort"
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
@@ -125,29 +128,41 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	}
 	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it "+
 		"would have %s; ", s.Key, broken)
+	several := s.Key.SharedGroup() != ""
+	rules := shareOf(whole.LoadBalancer, c, f.InUse, 1).Rules > 0
 	told := map[diag.Source]bool{}
 	for _, i := range made {
 		if source := possible[i].Source(); !told[source] {
 			told[source] = true
 			built.Diagnostics = append(built.Diagnostics,
 				diag.Diagnostic{Severity: diag.Error, Reason: reason,
-					Source: source, Message: message + possible[i].order(s.Key.SharedGroup() != "")})
+					Source: source, Message: message + possible[i].order(several, rules)})
 		}
 	}
 	return *built
 }
 
-// order says which concessions are made first.
-func (c concession) order(shared bool) string {
+// order says which concessions are made first. Rules: it is about their quota.
+func (c concession) order(shared, rules bool) string {
 	switch {
-	case c.shared:
-		return "its namespace alone takes no more than an equal share, but there are rules that several " +
-			"namespaces cause together, by wildcards or rules without a host above hosts of others: of " +
-			"what is within the shares, the newest is left out first; an administrator can raise the quota"
-	case shared:
+	case c.shared && rules:
+		return "its namespace alone takes no more than an equal share, but wildcards, rules without a " +
+			"host and default backends of one namespace cause rules for the hosts of others: Ingresses " +
+			"with these are left out first, the newest before others; an administrator can raise the quota"
+	case shared && !c.shared:
 		return "the newest of a namespace that takes more than an equal share is left out first"
 	}
 	return "the newest is left out first"
+}
+
+// forOtherHosts reports whether a member has a wildcard, a rule without a host or a default backend.
+// Namespaces cause rules together by such members only, so of what is within the shares, they give
+// way before those that only have hosts of their own.
+func (c concession) forOtherHosts() bool {
+	return c.Spec.DefaultBackend != nil ||
+		slices.ContainsFunc(c.Spec.Rules, func(r networkingv1.IngressRule) bool {
+			return r.Host == "" || routing.Host(r.Host).Wildcard()
+		})
 }
 
 // concessionsOf returns the possible concessions in order: changes, and then members without
@@ -180,11 +195,27 @@ func concessionsOf(changes, kept []ingress.Member,
 			last = append(last, possible[i])
 		}
 	}
-	served := slices.IndexFunc(last, func(c concession) bool { return c.all })
-	if served < 0 {
-		served = len(last)
+	rank := func(c concession) int { // the least first
+		switch {
+		case !c.all && c.forOtherHosts():
+			return 0
+		case !c.all:
+			return 1
+		case c.forOtherHosts():
+			return 2
+		}
+		return 3
 	}
-	return append(first, last...), []int{len(first), len(first) + served, len(possible)}
+	slices.SortStableFunc(last, func(a, b concession) int { return rank(a) - rank(b) })
+	stages = []int{len(first)}
+	for most := 1; most <= 3; most++ {
+		n := slices.IndexFunc(last, func(c concession) bool { return rank(c) > most })
+		if n < 0 {
+			n = len(last)
+		}
+		stages = append(stages, len(first)+n)
+	}
+	return append(first, last...), stages
 }
 
 // An effort is the number of compiles to find unnecessary concessions: for all namespaces together,

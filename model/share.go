@@ -34,33 +34,27 @@ func newUse() *use {
 	return &use{groups: map[lb.GroupID]bool{}, certificates: map[portCertificate]bool{}}
 }
 
-// uses has what a namespace takes of a load balancer of its own.
+// uses has what a namespace takes of a load balancer of its own: in all, and of each Ingress, by
+// namespace/name; "" for what belongs to none, such as a 404 for hosts of several.
 type uses struct {
 	all *use
-	// of each Ingress, by namespace/name; "" for what belongs to none. A rule of several Ingresses
-	// counts for the oldest, and other resources for each.
-	of map[string]*use
+	of  map[string]*use
 }
 
-// usesOf returns what a namespace takes of a load balancer of its own.
+// usesOf returns what a namespace takes of a load balancer of its own. A rule belongs to one
+// Ingress at most.
 func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
 	u := uses{newUse(), map[string]*use{"": newUse()}}
-	age := map[string]int{"": len(s.Members)}
-	for i, m := range s.Members {
-		name := m.Owner.String()
-		age[name], u.of[name] = i, newUse()
+	for _, m := range s.Members {
+		u.of[m.Owner.String()] = newUse()
 	}
-	// members returns the members among sources; "" if there are none.
-	members := func(sources []diag.Source) (out []string) {
-		for _, source := range sources {
-			if name := source.Object(); u.of[name] != nil && !slices.Contains(out, name) {
-				out = append(out, name)
+	of := func(sources []diag.Source, i int) *use {
+		if i < len(sources) {
+			if of := u.of[sources[i].Object()]; of != nil {
+				return of
 			}
 		}
-		if len(out) == 0 {
-			out = []string{""}
-		}
-		return out
+		return u.of[""]
 	}
 	secured := map[lb.CertificateID][]diag.Source{}
 	for _, c := range l.Certificates {
@@ -70,20 +64,16 @@ func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
 		for _, id := range listener.Certificates {
 			key := portCertificate{listener.Port, id}
 			u.all.certificates[key] = true
-			for _, name := range members(secured[id]) {
-				u.of[name].certificates[key] = true
+			for i := range max(1, len(secured[id])) {
+				of(secured[id], i).certificates[key] = true
 			}
 		}
 		for _, r := range listener.Rules {
-			of := members(r.Origin)
-			oldest := slices.MinFunc(of, func(a, b string) int { return age[a] - age[b] })
+			owner := of(r.Origin, 0)
 			u.all.rules++
-			u.of[oldest].rules++
+			owner.rules++
 			for _, id := range r.Action.Groups() {
-				u.all.groups[id] = true
-				for _, name := range of {
-					u.of[name].groups[id] = true
-				}
+				u.all.groups[id], owner.groups[id] = true, true
 			}
 		}
 	}

@@ -17,14 +17,16 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
+const sharedKey = routing.Key("fairlead/@public/internal")
+
 // What is served may come to need more without a new version of an Ingress. The namespace that
 // takes more than its share gives way, though its Ingress is the older one.
 func TestANamespaceOverItsShareGivesWay(t *testing.T) {
-	const key = routing.Key("fairlead/@public/internal")
 	cases := map[string]func(t *testing.T, grown bool) ingress.Objects{
 		"Services of Backends": sharedWorld(20, func(_ *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress) {
 			backend := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: fmt.Sprintf("b%d", i)}}
@@ -52,7 +54,7 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 	for name, world := range cases {
 		t.Run(name, func(t *testing.T) {
 			before, after := world(t, false), world(t, true)
-			after.Memories = served(before, key)
+			after.Memories = served(before, sharedKey)
 			built := Compile(snapshotOf(t, after), lb.Facts{}, lb.ALB())
 			for _, port := range []int32{80, 443} {
 				if got := built.Table.Match(routing.Request{Port: port, Host: "a.test", Path: "/"}).Action.Key(); got != "alice/web:80" {
@@ -235,7 +237,7 @@ func TestThereAreSharesOfExceededQuotasOnly(t *testing.T) {
 	})(t, true)
 	o.Ingresses[0].Spec.TLS = nil
 	o.Ingresses[1].CreationTimestamp.Time = o.Ingresses[1].CreationTimestamp.AddDate(10, 0, 0)
-	o.Memories = served(ingress.Objects{Ingresses: o.Ingresses[:1]}, "fairlead/@public/internal")
+	o.Memories = served(ingress.Objects{Ingresses: o.Ingresses[:1]}, sharedKey)
 	alice := member("alice", 2023)
 	alice.Name = "more"
 	for i := range 3 {
@@ -296,7 +298,7 @@ func compileShared(t *testing.T, quota int, before, now map[string][]int) Built 
 		return o
 	}
 	o := world(now)
-	o.Memories = served(world(before), "fairlead/@public/internal")
+	o.Memories = served(world(before), sharedKey)
 	c := lb.ALB()
 	c.Rules = quota
 	return Compile(snapshotOf(t, o), lb.Facts{}, c)
@@ -333,12 +335,19 @@ func sharedObjects(t *testing.T, hostMiss string, ingresses ...*networkingv1.Ing
 	o.ClusterLoadBalancerClasses[0].Spec.HostMiss = hostMiss
 	o.Ingresses, o.Services, o.Secrets = ingresses, nil, nil
 	known := map[string]bool{}
+	needs := func(namespace string, b *networkingv1.IngressBackend) {
+		if name := namespace + "/" + b.Service.Name; !known[name] {
+			known[name] = true
+			o.Services = append(o.Services, portedService(namespace, b.Service.Name))
+		}
+	}
 	for _, ing := range ingresses {
+		if b := ing.Spec.DefaultBackend; b != nil {
+			needs(ing.Namespace, b)
+		}
 		for _, rule := range ing.Spec.Rules {
-			name := rule.HTTP.Paths[0].Backend.Service.Name
-			if key := ing.Namespace + "/" + name; !known[key] {
-				known[key] = true
-				o.Services = append(o.Services, portedService(ing.Namespace, name))
+			if rule.HTTP != nil {
+				needs(ing.Namespace, &rule.HTTP.Paths[0].Backend)
 			}
 		}
 	}
@@ -365,7 +374,6 @@ func refusedOf(b Built) (out []string) {
 // A wildcard of a neighbour makes paths for any host repeat for each rule of hosts below it. These
 // rules count for none, so who is served within a share stays served.
 func TestAWildcardOfANeighbourTakesNoShare(t *testing.T) {
-	const key = "fairlead/@public/internal"
 	for _, c := range []struct {
 		hosts, quota, bobs int
 		cloud              lb.Capabilities
@@ -389,7 +397,7 @@ func TestAWildcardOfANeighbourTakesNoShare(t *testing.T) {
 					continue // the next ones come at the same time
 				}
 				o := sharedObjects(t, "LessSpecific", all...)
-				o.Memories = served(ingress.Objects{Ingresses: accepted}, key)
+				o.Memories = served(ingress.Objects{Ingresses: accepted}, sharedKey)
 				built := compileWithin(t, c.cloud, c.quota, o)
 				refused := refusedOf(built)
 				for _, name := range []string{anyHost.name, web.name} {
@@ -417,6 +425,89 @@ func TestAWildcardOfANeighbourTakesNoShare(t *testing.T) {
 	}
 }
 
+// The 404s for hosts, which belong to no Ingress in particular, count for the namespace: bob is served
+// 19 rules alone, of which 8 are such. His newest gives way to 6 of alice.
+func TestRulesOfNoIngressCountForTheirNamespace(t *testing.T) {
+	hosts := func(name string, from, to int) (w wish) {
+		for i := from; i < to; i++ {
+			w.routes = append(w.routes, fmt.Sprintf("h%d.example.com/own", i))
+		}
+		w.name = name
+		return w
+	}
+	accepted := []*networkingv1.Ingress{wish{"bob/any", []string{"/x"}}.ingress(2001), hosts("bob/b", 0, 40).ingress(2002), hosts("bob/c", 40, 80).ingress(2003)}
+	alice := wish{name: "alice/web"}
+	for i := range 6 {
+		alice.routes = append(alice.routes, fmt.Sprintf("a.test/p%d", i))
+	}
+	o := sharedObjects(t, "", append(slices.Clone(accepted), alice.ingress(2004))...)
+	o.Memories = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+	if got := refusedOf(compileWithin(t, lb.ALB(), 24, o)); !slices.Equal(got, []string{"bob/c"}) {
+		t.Errorf("%v are refused", got)
+	}
+}
+
+// Without the Ingress of alice that answers everything for her hosts, her paths for any host have to
+// be repeated below the wildcard of bob, so there are more rules. Refusing what she asks for beyond
+// her share is found to be enough all the same, and what bob is served stays.
+func TestWhatIsBeyondASharePushesNothingOut(t *testing.T) {
+	anyHost, bob := wish{name: "alice/any"}, wish{"bob/web", []string{"*.example.com/shop"}}
+	for i := range 9 {
+		if bob.routes = append(bob.routes, fmt.Sprintf("b.test/p%d", i)); i < 8 {
+			anyHost.routes = append(anyHost.routes, fmt.Sprintf("/p%d", i))
+		}
+	}
+	hosts := func(name, path string) (w wish) {
+		for i := range 4 {
+			w.routes = append(w.routes, fmt.Sprintf("h%d.example.com/%s", i, path))
+		}
+		w.name = name
+		return w
+	}
+	accepted := []*networkingv1.Ingress{anyHost.ingress(2001), hosts("alice/own", "own").ingress(2002), bob.ingress(2003), hosts("alice/all", "all").ingress(2004)}
+	for i := range 4 {
+		accepted[3].Spec.Rules[i].HTTP.Paths[0].Path = "/"
+	}
+	count := func(of []*networkingv1.Ingress) int {
+		return compileWithin(t, lb.Literal(), 0, sharedObjects(t, "LessSpecific", of...)).LoadBalancer.Counts().Rules
+	}
+	if less, all := count(accepted[:3]), count(accepted); less <= all {
+		t.Fatalf("with one Ingress less there are %d rules, and %d with it", less, all)
+	}
+	o := sharedObjects(t, "LessSpecific", append(slices.Clone(accepted), wish{"alice/new", []string{"/y"}}.ingress(2005))...)
+	o.Memories = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+	if got := refusedOf(compileWithin(t, lb.Literal(), count(accepted), o)); !slices.Equal(got, []string{"alice/new"}) {
+		t.Errorf("%v are refused", got)
+	}
+}
+
+// What is served can come to need more without a change of an Ingress. A Secret opens HTTPS for the
+// paths of bob for any host, which takes a 404 for each ten hosts of alice. His Ingress for any host
+// gives way, not hers, though it is the older one.
+func TestWhatIsServedForItsHostsStays(t *testing.T) {
+	alice, bob := wish{name: "alice/web"}, wish{name: "bob/web"}
+	for i := range 100 {
+		if alice.routes = append(alice.routes, fmt.Sprintf("h%d.example.com/own", i)); i < 12 {
+			bob.routes = append(bob.routes, fmt.Sprintf("b.test/p%d", i))
+		}
+	}
+	ingresses := []*networkingv1.Ingress{wish{"bob/any", []string{"/x"}}.ingress(2001), bob.ingress(2002), alice.ingress(2003)}
+	for _, i := range []int{0, 2} {
+		ingresses[i].Annotations["fairlead.dev/listen-ports"] = `[{"HTTPS":443}]`
+		ingresses[i].Spec.TLS = []networkingv1.IngressTLS{{SecretName: "tls"}}
+	}
+	o := sharedObjects(t, "", ingresses...)
+	o.Secrets = []*corev1.Secret{certificateFor(t, "alice/tls", "*.example.com")}
+	o.Memories = served(ingress.Objects{Ingresses: ingresses}, sharedKey)
+	if got := refusedOf(compileWithin(t, lb.ALB(), 30, o)); len(got) > 0 {
+		t.Errorf("before, %v are refused", got)
+	}
+	o.Secrets = append(o.Secrets, certificateFor(t, "bob/tls", "bob.test"))
+	if got := refusedOf(compileWithin(t, lb.ALB(), 30, o)); !slices.Equal(got, []string{"bob/any"}) {
+		t.Errorf("%v are refused", got)
+	}
+}
+
 // A fight is a load balancer that namespaces share, over time.
 type fight struct {
 	*testing.T
@@ -424,6 +515,7 @@ type fight struct {
 	quota           int
 	hostMiss        string
 	present, record map[string]*networkingv1.Ingress // all Ingresses, and as they were last accepted
+	hosts           map[routing.Host]string          // the owners, which are in the record as well
 	history         []string
 }
 
@@ -444,7 +536,8 @@ func (f *fight) needs(namespace string) int {
 	if len(o.Ingresses) == 0 {
 		return 0
 	}
-	return len(compileWithin(f.T, f.cloud, 0, o).LoadBalancer.Listeners[0].Rules)
+	o.Memories = map[routing.Key]memory.LoadBalancer{sharedKey: {Hosts: f.hosts}}
+	return compileWithin(f.T, f.cloud, 0, o).LoadBalancer.Counts().Rules
 }
 
 // asks has an Ingress created, edited or deleted.
@@ -464,10 +557,19 @@ func (f *fight) asks(w wish, year int, goes bool) {
 func (f *fight) compile() (Built, []string) {
 	o := f.objects(f.present, "")
 	o.Services = append(o.Services, f.objects(f.record, "").Services...)
-	o.Memories = served(f.objects(f.record, ""), "fairlead/@public/internal")
+	known := served(f.objects(f.record, ""), sharedKey)[sharedKey]
+	known.Hosts = f.hosts
+	o.Memories = map[routing.Key]memory.LoadBalancer{sharedKey: known}
 	built := compileWithin(f.T, f.cloud, f.quota, o)
+	f.hosts = map[routing.Host]string{}
+	s := snapshotOf(f.T, o)
+	for _, owned := range s.OwnedHosts() {
+		if owned.Named {
+			f.hosts[owned.Host] = owned.Namespace
+		}
+	}
 	refused := refusedOf(built)
-	f.history = append(f.history, fmt.Sprintf("  %d rules; refused: %v", len(built.LoadBalancer.Listeners[0].Rules), refused))
+	f.history = append(f.history, fmt.Sprintf("  %d rules; refused: %v", built.LoadBalancer.Counts().Rules, refused))
 	return built, refused
 }
 
@@ -487,7 +589,8 @@ func serves(b Built, name string) bool {
 }
 
 // What a namespace is served, and takes no more than its share alone, is not left out, whatever
-// others ask for anew. In each step a namespace creates, edits or deletes an Ingress.
+// others ask for anew. What it is served for hosts of its own is not left out either if what is
+// served has grown without a change. In each step a namespace creates, edits or deletes an Ingress.
 func TestWhatIsServedWithinAShareStays(t *testing.T) {
 	t.Logf("-seed %d -groups %d", *seed, *random)
 	checked, all, grown := 0, 0, 0
@@ -512,11 +615,14 @@ func TestWhatIsServedWithinAShareStays(t *testing.T) {
 				grown++ // what is served needs more than before, as when a host is given up
 			}
 			for _, namespace := range namespaces {
-				if !fits || f.needs(namespace+"/") > f.quota/len(namespaces) {
+				if f.needs(namespace+"/") > f.quota/len(namespaces) {
 					continue
 				}
-				for name := range f.record {
-					if strings.HasPrefix(name, namespace+"/") && serves(before, name) {
+				for name, ing := range f.record {
+					forOthers := slices.ContainsFunc(ing.Spec.Rules, func(r networkingv1.IngressRule) bool {
+						return r.Host == "" || routing.Host(r.Host).Wildcard()
+					})
+					if strings.HasPrefix(name, namespace+"/") && serves(before, name) && (fits || !forOthers) {
 						if checked++; !serves(now, name) {
 							t.Fatalf("group %d, with %d rules, and %q: %s is left out after\n%s",
 								group, f.quota, f.hostMiss, name, strings.Join(f.history, "\n"))

@@ -483,7 +483,7 @@ func TestAWildcardOfANeighbourCostsNoShare(t *testing.T) {
 		b.answers("h7.example.com", "/own", "alice/web")
 		b.answers("b1.test", "/", "bob/web")
 		b.answers("b8.test", "/", "404")
-		b.hears("bob", "web8", "QuotaExceeded", "more rules than the 22", "several namespaces cause together", "raise the quota")
+		b.hears("bob", "web8", "QuotaExceeded", "more rules than the 22", "no more than an equal share", "raise the quota")
 		if notes := b.notes("alice", "web"); slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "QuotaExceeded") }) {
 			t.Errorf("alice is told %q", notes)
 		}
