@@ -50,7 +50,7 @@ var mistakes = map[string]mistake{
 	"foreign-auth":          {annotate(authURL, "https://login.test"), diag.AnnotationForeign, annotation(authURL), "not served as it is"},
 	"foreign-rewrite":       {annotate("nginx.ingress.kubernetes.io/rewrite-target", "/"), diag.AnnotationForeign, annotation("nginx.ingress.kubernetes.io/rewrite-target"), "instead: rewrite of a Backend"},
 	"foreign-service":       {backend("guarded", 80), diag.AnnotationForeign, service, "konghq.com/plugins"},
-	"annotated-service":     {backend("annotated", 80), diag.AnnotationMisplaced, service, "fairlead.dev/target-type on the Ingress"},
+	"annotated-service":     {backend("annotated", 80), diag.AnnotationMisplaced, service, "fairlead.dev/idle-timeout-seconds on the Ingress"},
 	"a-path-of-characters":  {at("a-path-of-characters.test", "/v[0-9]+"), diag.PathReadAsText, path + ".path", "looks like a regular expression"},
 	"annotation-of-a-class": {strictly(annotate("fairlead.dev/target-type", "ip")), diag.AnnotationNotAllowed, annotation("fairlead.dev/target-type"), "ignored"},
 	"scheme-of-a-class":     {strictly(annotate("fairlead.dev/scheme", "internal")), diag.AnnotationNotAllowed, annotation("fairlead.dev/scheme"), "not served as it is"},
@@ -341,7 +341,7 @@ func (w *world) makeBackends() {
 	w.serve("guarded", "guarded-1")
 	w.annotateService("guarded", "konghq.com/plugins", "key-auth")
 	w.serve("annotated", "annotated-1")
-	w.annotateService("annotated", "fairlead.dev/target-type", "ip")
+	w.annotateService("annotated", "fairlead.dev/idle-timeout-seconds", "30")
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
 	w.create(
 		&corev1.Service{ObjectMeta: meta("udp"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}},

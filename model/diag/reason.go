@@ -165,8 +165,9 @@ var Reasons = []Doc{
 			"[table](foreign-annotations.md). `foreignAnnotations` of the class can be `Warn` or `Ignore` " +
 			"for Ingresses that two controllers serve on purpose."},
 	{AnnotationMisplaced,
-		"A Service has annotations of Fairlead, which are read on Ingresses only.",
-		"Put them on the Ingress; different ones for two Services go on two Ingresses of a group."},
+		"A Service has annotations of Fairlead that are read on Ingresses only: they are not about the " +
+			"ports of a Service alone.",
+		"Put them on the Ingress."},
 	{PathReadAsText,
 		"A path looks like a regular expression, or like a template, and its characters are compared " +
 			"as they are.",

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -24,27 +23,23 @@ func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) 
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
-	ref := v.reference(b.Service.Name, v1alpha1.ServicePort(b.Service.Port), "")
-	return routing.To(v.forward(ref, field+".service"))
+	return routing.To(v.forward(b.Service.Name, v1alpha1.ServicePort(b.Service.Port), "", field+".service"))
 }
 
-// reference returns a Service port, with the Ingress's settings of its targets.
-func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort,
-	provider string) endpoints.Reference {
-	return endpoints.Reference{
-		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number,
-		TargetType: v.Settings.TargetType,
-		Speech:     endpoints.Speech{Protocol: v.Settings.Protocol, Version: v.Settings.Version},
+// forward returns the backend of a Service port. Provider has settings of a Backend for it.
+func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, provider,
+	field string) routing.BackendID {
+	name := Name{Namespace: v.Namespace, Name: service}
+	asked := v.settingsOf(name, field)
+	ref := endpoints.Reference{
+		Service: name.String(), PortName: port.Name, PortNumber: port.Number,
+		TargetType: asked.TargetType,
+		Speech:     endpoints.Speech{Protocol: asked.Protocol, Version: asked.Version},
 		Provider:   provider,
 	}
-}
-
-// forward returns the backend of a Service port.
-func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
-		_, service, _ := strings.Cut(ref.Service, "/")
-		r = v.resolve(Name{Namespace: v.Namespace, Name: service}, ref)
+		r = v.resolve(name, ref)
 		v.pool.ports.limitTargets(r)
 		v.pool.resolved[ref] = r
 	}
@@ -63,22 +58,22 @@ func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.
 		entry = &pooled{Backend: r.Backend}
 		v.pool.entries[r.Backend.ID] = entry
 	}
-	if len(v.Settings.HealthSaid) > 0 {
-		v.claimHealth(entry)
+	if len(asked.HealthSaid) > 0 {
+		v.claimHealth(entry, asked.HealthSaid)
 	}
-	v.claimAttributes(entry)
+	v.claimAttributes(entry, asked.GroupAttributes, field)
 	return r.Backend.ID
 }
 
 // claimHealth adds a member's settings to a health check, after those of older members.
-func (v *MemberBackends) claimHealth(b *pooled) {
+func (v *MemberBackends) claimHealth(b *pooled, asked map[string]string) {
 	health := maps.Clone(b.health)
 	if health == nil {
 		health = map[string]settingClaim{}
 	}
 	var added []string
-	for _, annotation := range slices.Sorted(maps.Keys(v.Settings.HealthSaid)) {
-		value := v.Settings.HealthSaid[annotation]
+	for _, annotation := range slices.Sorted(maps.Keys(asked)) {
+		value := asked[annotation]
 		if annotation == settings.HealthPort && !v.mayCheck(value) {
 			continue
 		}
@@ -106,11 +101,15 @@ func (v *MemberBackends) claimHealth(b *pooled) {
 }
 
 // claimAttributes adds a member's attributes to a backend, after those of older members.
-func (v *MemberBackends) claimAttributes(b *pooled) {
-	for _, name := range slices.Sorted(maps.Keys(v.Settings.GroupAttributes)) {
-		asked := v.Settings.GroupAttributes[name]
-		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner,
-			Source: annotationSource(v.Ingress, asked.Annotation)}
+func (v *MemberBackends) claimAttributes(b *pooled, all map[string]settings.GroupAttribute,
+	field string) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		asked := all[name]
+		source := v.Source().At(field) // of a Service
+		if _, is := v.Annotations[asked.Annotation]; is {
+			source = annotationSource(v.Ingress, asked.Annotation)
+		}
+		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner, Source: source}
 		at, claimed := slices.BinarySearchFunc(b.Attributes, name,
 			func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
 		switch {

@@ -115,8 +115,7 @@ func (v *MemberBackends) weightedBackends(services []v1alpha1.WeightedService, p
 	field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
-		ref := v.reference(s.Name, s.Port, provider)
-		share := routing.Weighted{Backend: v.forward(ref, field), Weight: *s.Weight}
+		share := routing.Weighted{Backend: v.forward(s.Name, s.Port, provider, field), Weight: *s.Weight}
 		at, found := slices.BinarySearchFunc(out, share.Backend,
 			func(w routing.Weighted, id routing.BackendID) int {
 				return strings.Compare(string(w.Backend), string(id))

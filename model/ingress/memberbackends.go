@@ -4,6 +4,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file has the backends of one member while they are translated.
@@ -23,11 +24,13 @@ type MemberBackends struct {
 	Found     []diag.Diagnostic
 	resources map[Name]routing.Action    // the actions of Backends
 	problems  map[endpoints.Problem]bool // reported problems of backends
+	// the settings of Services with annotations of their own
+	ofServices map[Name]settings.Values
 }
 
 func newMemberBackends(x *Index, p *backendPool, m Member) *MemberBackends {
 	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[Name]routing.Action{},
-		problems: map[endpoints.Problem]bool{}}
+		problems: map[endpoints.Problem]bool{}, ofServices: map[Name]settings.Values{}}
 }
 
 // Tell adds a diagnostic about a field of the member.

@@ -19,7 +19,7 @@ func misplacedAnnotations(at diag.Source, service Name, annotations map[string]s
 	severity, misspelt := diag.Warning, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		_, short, prefixed := cutPrefix(key)
-		if !prefixed || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
+		if !prefixed || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) || onServices(key) {
 			continue
 		}
 		names = append(names, key)
@@ -38,8 +38,8 @@ func misplacedAnnotations(at diag.Source, service Name, annotations map[string]s
 	if len(names) > most {
 		listed += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service "+
-		"%s: put %s on the Ingress%s", service, listed, misspelt)
+	message := fmt.Sprintf("Service %s has annotations that Fairlead reads on Ingresses only: put %s on the "+
+		"Ingress%s", service, listed, misspelt)
 	if severity == diag.Error {
 		message += "; without it, more clients would be admitted, so this version of the Ingress is " +
 			"not served"

@@ -134,15 +134,15 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 	for m := range snapshot.Versions() {
 		needed.CopyDependencies(s.Index, m.Ingress)
 	}
-	if snapshot.NeedsNodes() {
-		needed.Nodes = s.Nodes
-	}
 	snapshot.ResolveOwners(s.Index, s.memories)
 	s.countCertificates(snapshot)
 	ingresses := snapshot.Ingresses
 	needed.Judged = s.judgements(snapshot, needed)
 	snapshot.Objects = needed.Objects()
 	snapshot.Ingresses = ingresses
+	if snapshot.NeedsNodes() {
+		snapshot.Nodes = s.Nodes
+	}
 	return *snapshot
 }
 

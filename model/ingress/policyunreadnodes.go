@@ -3,7 +3,6 @@ package ingress
 import (
 	"fmt"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -19,9 +18,9 @@ func WithoutUnreadNodes(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	}
 	var found []diag.Diagnostic
 	var refused []Member
-	changes := s.Changes()
+	changes, services, backends := s.Changes(), byName(s.Services), byName(s.Backends)
 	for _, m := range s.Members {
-		if m.Leaving || m.Settings.TargetType != v1alpha1.TargetTypeInstance {
+		if m.Leaving || !s.isOnNodes(m, services, backends) {
 			continue
 		}
 		severity, outcome := diag.Warning, "the targets stay as they are"

@@ -180,7 +180,9 @@ func (s Snapshot) NeedsNodes() bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(s.Services, func(service *corev1.Service) bool {
+		return isOnNodes(service, &s.Class)
+	})
 }
 
 // memoryOf returns the record of a member.

@@ -73,6 +73,9 @@ does not allow any more does not count in the last accepted version either.
 
 // described says what a setting is about, and which Ingresses decide about that.
 func (s Subject) described() string {
+	if s == ServicePorts {
+		return string(s) + "; an annotation of a Service itself takes priority over those of Ingresses"
+	}
 	if s.Whole() {
 		return string(s) + "; in a group across namespaces it counts only from an Ingress of the group's owner (`groups[].owner` of the class)"
 	}
