@@ -452,7 +452,7 @@ func TestRulesOfNoIngressCountForTheirNamespace(t *testing.T) {
 // her share is found to be enough all the same, and what bob is served stays.
 func TestWhatIsBeyondASharePushesNothingOut(t *testing.T) {
 	anyHost, bob := wish{name: "alice/any"}, wish{"bob/web", []string{"*.example.com/shop"}}
-	for i := range 9 {
+	for i := range 10 {
 		if bob.routes = append(bob.routes, fmt.Sprintf("b.test/p%d", i)); i < 8 {
 			anyHost.routes = append(anyHost.routes, fmt.Sprintf("/p%d", i))
 		}
@@ -468,6 +468,7 @@ func TestWhatIsBeyondASharePushesNothingOut(t *testing.T) {
 	for i := range 4 {
 		accepted[3].Spec.Rules[i].HTTP.Paths[0].Path = "/"
 	}
+	accepted[3].Spec.Rules = append(accepted[3].Spec.Rules, hostRule("*.alice.test", toService("s-all")))
 	count := func(of []*networkingv1.Ingress) int {
 		return compileWithin(t, lb.Literal(), 0, sharedObjects(t, "LessSpecific", of...)).LoadBalancer.Counts().Rules
 	}
