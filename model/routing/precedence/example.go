@@ -71,6 +71,9 @@ func (t *Table) nameFor(port int32, host routing.Host) string {
 	if host.Wildcard() {
 		domain = strings.TrimPrefix(string(host), "*")
 	}
+	for host == routing.Any && t.ports[port].levels[routing.Host("*"+domain)] != nil {
+		domain = ".any" + domain
+	}
 	for i := 0; ; i++ {
 		name := "any" + strings.Repeat("y", i) + domain
 		levels := routing.Levels(name)

@@ -38,6 +38,19 @@ func table(miss routing.HostMiss, routes []routing.Route, defaults ...routing.De
 	return New(c)
 }
 
+// An example of a request that no rule's host matches is found beside the wildcards for examples.
+func TestAnExampleBesideWildcardsForExamples(t *testing.T) {
+	tab := table(routing.MissAnswers, []routing.Route{
+		route(older, "- /a", "a", 0), route(newer, "- /a", "b", 0), route(older, "*.example /", "c", 1), route(older, "*.any.example /", "c", 2),
+	})
+	for _, d := range tab.Diagnostics() {
+		if d.Reason == diag.Conflict && strings.Contains(d.Message, "http://any.any.any.example/a") {
+			return
+		}
+	}
+	t.Errorf("told %v", tab.Diagnostics())
+}
+
 var (
 	older = routing.Owner{Namespace: "shop", Name: "z", Created: time.Unix(1, 0)}
 	newer = routing.Owner{Namespace: "shop", Name: "a", Created: time.Unix(2, 0)}
