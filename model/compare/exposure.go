@@ -220,6 +220,9 @@ func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
 		if protection == More && !servesHost(p.before, before.Port, class.Name) {
 			protection = Same // the host is new
 		}
+		if protection == Less && !servesHost(p.after, before.Port, class.Name) {
+			protection = Same // no Ingress answers for the host any more
+		}
 		out = append(out, Exposure{
 			LoadBalancer: p.key(), Port: before.Port, Host: class.Host, Setting: "certificate",
 			Before: old.String(), After: now.String(), Protection: protection,

@@ -107,6 +107,13 @@ func TestExposures(t *testing.T) {
 				c.Routes[1].Host = "y.test"
 			},
 			want: []string{"certificate for y.test: one for x.test (not for this host), other for y.test, same"}},
+		"a host that goes with its certificate": {
+			before: func(c *routing.Config) {
+				c.Listeners[1].Certificates = []routing.CertificateID{"one", "other"}
+				c.Routes = append(c.Routes, c.Routes[0])
+				c.Routes[1].Host = "y.test"
+			},
+			want: []string{"certificate for y.test: other for y.test, one for x.test (not for this host), same"}},
 		"a wildcard's certificate": {
 			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "two" },
 			want: []string{"certificate for x.test: one for x.test, two for *.test, same",
