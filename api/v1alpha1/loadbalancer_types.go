@@ -195,6 +195,10 @@ type Memory struct {
 	// Hosts are the owners of the hosts of a group across namespaces.
 	// +listType=atomic
 	Hosts []HostOwner `json:"hosts,omitempty"`
+	// ClosedHosts are hosts for which no wildcard and no rule without a host answers, as an expectation
+	// rules the answer out.
+	// +listType=atomic
+	ClosedHosts []ClosedHost `json:"closedHosts,omitempty"`
 	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
 	// +listType=atomic
 	Rules []string `json:"rules,omitempty"`
@@ -273,6 +277,16 @@ type HostOwner struct {
 	// Yields says that a certificate of another namespace with a name for the host was there before
 	// it, so that the host is not served over HTTPS.
 	Yields bool `json:"yields,omitempty"`
+}
+
+// ClosedHost is a host that answers 404 on a port unless a rule names it.
+type ClosedHost struct {
+	// Host is a precise host.
+	Host string `json:"host"`
+	// Port is the port of the listener.
+	Port int32 `json:"port"`
+	// GivenUpBy is the namespace that named the host last, if it is known.
+	GivenUpBy string `json:"givenUpBy,omitempty"`
 }
 
 // AcceptedVersion is a version of an Ingress that was compiled and programmed.

@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file holds the records of all load balancers. A record is never the truth about the cloud.
@@ -337,6 +338,10 @@ func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 	}
 	for _, c := range r.Memory.Clients {
 		out.Clients[c.Secret] = c.ID
+	}
+	for _, c := range r.Memory.ClosedHosts {
+		out.Closed = append(out.Closed, routing.ClosedHost{Host: routing.Host(c.Host), Port: c.Port,
+			GivenUpBy: c.GivenUpBy})
 	}
 	return out
 }

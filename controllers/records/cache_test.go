@@ -206,6 +206,7 @@ func TestWhatTheCompilerReads(t *testing.T) {
 		Certificates: []v1alpha1.SecretCertificate{{Secret: "shop/tls", ID: "id"}}, Clients: []v1alpha1.SecretClient{{Secret: "shop/client", ID: "client"}},
 		CloudCertificates: []v1alpha1.CloudCertificate{{ID: "arn", Hosts: []string{"a.example"}}},
 		Hosts:             []v1alpha1.HostOwner{{Host: AnyHost, Namespace: "infra", Yields: true}, {Host: "a.example", Namespace: "shop"}},
+		ClosedHosts:       []v1alpha1.ClosedHost{{Host: "b.example", Port: 80, GivenUpBy: "shop"}},
 	}}
 	want := memory.LoadBalancer{
 		Class: r.Memory.Class, Rules: r.Memory.Rules,
@@ -219,6 +220,7 @@ func TestWhatTheCompilerReads(t *testing.T) {
 		Certificates: map[string]lb.CertificateID{"shop/tls": "id"}, Clients: map[string]string{"shop/client": "client"},
 		CloudCertificates: map[lb.CertificateID][]string{"arn": {"a.example"}},
 		Hosts:             map[routing.Host]string{routing.Any: "infra", "a.example": "shop"}, Yielding: map[routing.Host]bool{routing.Any: true},
+		Closed: []routing.ClosedHost{{Host: "b.example", Port: 80, GivenUpBy: "shop"}},
 	}
 	if diff := cmp.Diff(want, MemoryOf(r, noon)); diff != "" {
 		t.Errorf("it is (-want +got)\n%s", diff)

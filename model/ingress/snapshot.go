@@ -37,6 +37,10 @@ type Snapshot struct {
 	// last accepted versions. They still claim the hosts that they name.
 	Refused []Member
 
+	// Closed has the hosts that are closed: they were given up, and an expectation rules out the
+	// answer of the Ingress that covers them.
+	Closed []routing.ClosedHost
+
 	// CertificatesBeside counts the certificates of Secrets that other load balancers have, by
 	// namespace.
 	CertificatesBeside map[string]int

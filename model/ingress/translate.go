@@ -29,6 +29,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 			Precedence: s.Class.RoutePrecedence(),
 			HostsOwned: s.Owners != nil,
 			Settings:   s.Class.LoadBalancerSettings(s.Key.Scheme()),
+			Closed:     s.Closed,
 		},
 	}
 	t.config.Routes = make([]routing.Route, 0, s.RoutesPerPort())

@@ -84,6 +84,10 @@ func randomTable(rng *rand.Rand, size int) *precedence.Table {
 	if rng.IntN(2) == 0 {
 		own(rng, &c)
 	}
+	for range rng.IntN(4) {
+		closed := routing.ClosedHost{Host: manyHosts[rng.IntN(len(manyHosts)-2)], Port: c.Listeners[rng.IntN(3)].Port}
+		c.Closed = append(c.Closed, closed)
+	}
 	return tableOf(c)
 }
 

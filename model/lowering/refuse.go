@@ -55,7 +55,9 @@ func expressible(t *precedence.Table, c lb.Capabilities) (*precedence.Table, []R
 	config.Routes = r.routes()
 	config.Names = r.names()
 	config.Defaults = r.defaults()
-	if len(r.refusals) == 0 && len(r.closed) == 0 && !r.changed {
+	config.Closed = r.closedHosts()
+	if len(r.refusals) == 0 && len(r.closed) == 0 && !r.changed &&
+		len(config.Closed) == len(t.Closed) {
 		return t, nil
 	}
 	return precedence.NewWith(config, t.Comparer().Cache), r.refusals
@@ -223,6 +225,14 @@ func (r *refuser) names() []routing.Name {
 		}
 	}
 	return out
+}
+
+// closedHosts returns the closed hosts that a rule can name. The others are not closed.
+func (r *refuser) closedHosts() []routing.ClosedHost {
+	return slices.DeleteFunc(slices.Clone(r.table.Closed), func(c routing.ClosedHost) bool {
+		speller := r.spellers[c.Port]
+		return speller == nil || speller.whyNoHost(c.Host) != ""
+	})
 }
 
 func (r *refuser) defaults() []routing.Default {

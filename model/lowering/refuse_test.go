@@ -9,6 +9,26 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// A closed host that no rule can name is not closed: the table says so.
+func TestAClosedHostThatNoRuleCanNameIsOpen(t *testing.T) {
+	long := routing.Host(strings.Repeat("x", 60) + "." + strings.Repeat("y", 60) + ".a.test.example.com")
+	table := tableOf(routing.Config{Routes: []routing.Route{aRoute("one", routing.Any, routing.Root, "A", 0, 80)},
+		Closed: []routing.ClosedHost{{Host: long, Port: 80}, {Host: "x.a.test", Port: 80}}})
+	lowered, served, _ := Lower(table, lb.ALB())
+	for host, want := range map[routing.Host]string{long: "A", "x.a.test": "404"} {
+		r := routing.Request{Port: 80, Host: string(host), Path: "/"}
+		_, rule := lb.NewMatcher(lowered.Listeners[0], lb.ALB().Dialect).Match(r)
+		for what, got := range map[string]string{"the table": served.Match(r).Action.Key(), "the rules": rule.Key()} {
+			if !strings.HasSuffix(got, want) {
+				t.Errorf("%s of %s: %s, want %s", what, host, got, want)
+			}
+		}
+	}
+	if !slices.Equal(served.Config.Closed, table.Config.Closed[1:]) {
+		t.Errorf("the table has %v", served.Config.Closed)
+	}
+}
+
 func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 	path := routing.Path{Type: routing.Prefix, Value: "/a"}
 	doing := func(a routing.Action) routing.Route {

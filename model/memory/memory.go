@@ -42,6 +42,8 @@ type LoadBalancer struct {
 	Hosts map[routing.Host]string
 	// Yielding has the hosts that came after a certificate of another namespace with a name for them.
 	Yielding map[routing.Host]bool
+	// Closed has the hosts that are closed, as expectations rule out the answers for them.
+	Closed []routing.ClosedHost
 	// Rules has the digests of our rules, if the class keeps rules of others.
 	Rules []string
 }

@@ -38,6 +38,7 @@ type Config struct {
 	Routes       []Route
 	Names        []Name
 	Defaults     []Default
+	Closed       []ClosedHost
 	Listeners    []Listener
 	Backends     map[BackendID]Backend
 	Certificates []Certificate // of listeners, sorted by ID

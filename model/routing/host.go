@@ -12,6 +12,15 @@ const Any Host = ""
 // Wildcard reports whether the host starts with the one-label wildcard.
 func (h Host) Wildcard() bool { return strings.HasPrefix(string(h), "*.") }
 
+// A ClosedHost is a host that no less specific host answers for on a port. Unless a rule names it, it
+// answers 404 there, also where spec.tls lists it.
+type ClosedHost struct {
+	Host Host
+	Port int32
+	// GivenUpBy is the namespace that named it last; "" if that is not known.
+	GivenUpBy string
+}
+
 // Parent returns the wildcard that covers a precise host: with a star in place of its first label.
 // A host of one label has none.
 func (h Host) Parent() (Host, bool) {

@@ -28,6 +28,7 @@ func NewWith(c routing.Config, l *language.Cache) *Table {
 	}
 	t.nameHosts()
 	t.nameListed()
+	t.closeHosts()
 	t.placeRoutes()
 	t.placeDefaults()
 	t.passWildcards()
@@ -60,6 +61,22 @@ func (t *Table) nameHosts() {
 			if slices.Contains(n.Ports, port) || t.opensNames() {
 				level.Closed = false
 			}
+		}
+	}
+}
+
+// nobody is in place of the namespace of closed hosts. It is no namespace.
+const nobody = "-"
+
+// closeHosts closes hosts that no rule names.
+func (t *Table) closeHosts() {
+	for _, c := range t.Config.Closed {
+		pt := t.ports[c.Port]
+		if pt == nil {
+			continue
+		}
+		if level := pt.levels[c.Host]; level == nil || level.listers != nil {
+			pt.levels[c.Host] = &Level{Host: c.Host, Closed: true, namespace: nobody}
 		}
 	}
 }
