@@ -132,6 +132,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
 	diag.PlanUnproven:       "controllers/loadbalancer: TestAPlanThatIsNotProvenIsWithheld",
 	diag.ChangeWaits:        "controllers/loadbalancer: TestAViolationHoldsItsNamespaceBack",
+	diag.HostClosed:         "controllers/loadbalancer: TestAHostThatIsGivenUpIsClosed",
 	diag.ExpectationViolated: "controllers/loadbalancer: " +
 		"TestAPlanThatViolatesAnExpectationIsWithheld",
 }

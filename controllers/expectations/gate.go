@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -143,13 +144,14 @@ func (g *Gate) servedTable(c Change) *precedence.Table {
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,
-// those that have departed since, and the class of that time.
+// those that have departed since, the class of that time, and the hosts that were closed.
 func (c Change) lastAccepted() ingress.Snapshot {
 	s := c.Snapshot
 	if s.Memory.Class != nil {
 		s.Class.LoadBalancerClassSpec = *s.Memory.Class
 	}
-	return s.AsAccepted(func(string) bool { return true }, c.Departed)
+	s.Closed = s.Memory.Closed
+	return s.AsAccepted(func(routing.Owner) bool { return true }, c.Departed)
 }
 
 // Served remembers the table of a plan that was carried out.

@@ -31,6 +31,8 @@ type Judgement struct {
 	AddedRequest string
 	// Offences are the answers for which the plan is forbidden.
 	Offences []Offence
+	// Closings are the hosts that are closed so that the plan is permitted.
+	Closings []Closing
 }
 
 // Judge decides whether a load balancer may change from one table to another. A table of nil
@@ -49,7 +51,7 @@ func Judge(set Set, now, next *precedence.Table) Judgement {
 		}
 		if worse := expect.CheckChange(e, now, next, finder); worse.Verdict != expect.Holds {
 			j.NewlyViolated = append(j.NewlyViolated, worse)
-			j.Offences = append(j.Offences, offences(worse, now, next)...)
+			j.Offences = append(j.Offences, j.offences(worse, now, next)...)
 		} else {
 			j.StillViolated = append(j.StillViolated, whole)
 		}
@@ -64,8 +66,10 @@ func addedRequest(now, next *precedence.Table) (first string, all []Offence) {
 	report := compare.Tables(tables(now), tables(next), requests.OfPlan)
 	for _, c := range report.Changes {
 		if c.After.Ingress != "" && c.Protection != compare.More {
-			first = cmp.Or(first, fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress))
-			all = append(all, Offence{Next: c.After.Ingress, Now: c.Before.Ingress})
+			why := fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress)
+			first = cmp.Or(first, why)
+			all = append(all, Offence{Next: c.After.Ingress, Now: c.Before.Ingress, Host: c.Host,
+				Port: c.Port, Why: why})
 		}
 	}
 	for _, u := range report.Undecided {
@@ -105,7 +109,7 @@ func (j Judgement) Trouble() (reason, message string) {
 	switch {
 	case j.Set.Unread != "":
 		return v1alpha1.ReasonExpectations, j.Message()
-	case len(j.NewlyViolated)+len(j.StillViolated) > 0:
+	case len(j.NewlyViolated)+len(j.StillViolated)+len(j.Closings) > 0:
 		return v1alpha1.ReasonExpectation, j.Message()
 	}
 	return "", ""
@@ -114,11 +118,11 @@ func (j Judgement) Trouble() (reason, message string) {
 // Message describes the violations.
 func (j Judgement) Message() string {
 	if j.Set.Unread != "" {
-		out := fmt.Sprintf("expectations of ConfigMap %s: %s", j.Set.ConfigMap, j.Set.Unread)
+		out := []string{fmt.Sprintf("expectations of ConfigMap %s: %s", j.Set.ConfigMap, j.Set.Unread)}
 		if j.AddedRequest != "" {
-			out += "; the plan is not carried out: " + j.AddedRequest
+			out = append(out, "the plan is not carried out: "+j.AddedRequest)
 		}
-		return printable.Line(out)
+		return printable.Line(strings.Join(append(out, j.closingTexts()...), "; "))
 	}
 	var out []string
 	for _, r := range slices.Concat(j.NewlyViolated, j.StillViolated) {
@@ -129,7 +133,7 @@ func (j Judgement) Message() string {
 			out = append(out, fmt.Sprintf("%s could not be decided: %s", j.name(r), r.Undecided[0].Why))
 		}
 	}
-	return printable.Line(strings.Join(out, "; "))
+	return printable.Line(strings.Join(append(out, j.closingTexts()...), "; "))
 }
 
 func moreText(n int) string {
@@ -172,5 +176,6 @@ func (j Judgement) Diagnostics() []diag.Diagnostic {
 	}
 	report(j.NewlyViolated, "the change waits, since this would violate ")
 	report(j.StillViolated, "this violates ")
+	out = append(out, j.closingDiagnostics()...)
 	return diag.Limit(out)
 }

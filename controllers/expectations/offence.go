@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/expect"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -12,13 +13,20 @@ import (
 
 // An Offence has the Ingresses, by namespace/name, that answer requests which an expectation rules
 // out: after the plan, and now. They are "" where no Ingress answers.
-type Offence struct{ Next, Now string }
+type Offence struct {
+	Next, Now string
+	// Host and Port are those of the requests: a host, a wildcard, or Any for other sets of hosts.
+	Host routing.Host
+	Port int32
+	// Why has a request, and what is wrong with its answer after the plan.
+	Why string
+}
 
 // offences returns the offences of an expectation that would be violated.
-func offences(r expect.Result, now, next *precedence.Table) []Offence {
+func (j Judgement) offences(r expect.Result, now, next *precedence.Table) []Offence {
 	var out []Offence
 	for _, v := range r.Violations {
-		o := Offence{Next: v.Source.Object()}
+		o := Offence{Next: v.Source.Object(), Host: v.Host.Named(), Port: v.Port, Why: j.message(r, v)}
 		if now != nil {
 			o.Now = now.Match(v.Request.Routed).Source.Object()
 		}

@@ -29,10 +29,12 @@ func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) diffe
 	var d differences
 	for _, step := range p.Steps {
 		switch s := step.Step.(type) {
-		case plan.CreateRule, plan.ModifyRule:
+		case plan.CreateRule:
 			d.namespaces = append(d.namespaces, step.Namespaces()...)
+		case plan.ModifyRule:
+			d.addModified(seen, step.Namespaces(), accepted, s)
 		case plan.DeleteRule:
-			d.addDeleted(step.Namespaces(), accepted, s)
+			d.addDeleted(step.Namespaces(), accepted, s.Port, hostsOf(s.Rule))
 		case plan.CreateListener:
 			d.addHost(accepted, s.Listener.Port, routing.Any)
 		case plan.ModifyListener:
@@ -75,18 +77,40 @@ func (d *differences) addListener(seen *lb.ObservedListener, accepted *precedenc
 	}
 }
 
-// addDeleted adds a rule that was not accepted, whether it forwards or answers 404. It can cover
-// others with its hosts: the namespaces with these are added.
-func (d *differences) addDeleted(of []string, accepted *precedence.Table, s plan.DeleteRule) {
+// addDeleted adds a rule that was not accepted, or hosts of one, whether it forwards or answers 404.
+// It can cover others with its hosts: the namespaces with these are added.
+func (d *differences) addDeleted(
+	of []string, accepted *precedence.Table, port int32, hosts []string,
+) {
 	d.namespaces = append(d.namespaces, of...)
-	hosts := []string{string(routing.Any)}
-	if c := s.Rule.Condition("host"); c != nil {
-		hosts = c.Values
-	}
 	for _, host := range hosts {
 		d.hosts = append(d.hosts, routing.Host(host))
-		d.addHost(accepted, s.Port, routing.Host(host))
+		d.addHost(accepted, port, routing.Host(host))
 	}
+}
+
+// addModified adds the hosts that a rule had and is not to have.
+func (d *differences) addModified(
+	seen *lb.Observed, of []string, accepted *precedence.Table, s plan.ModifyRule,
+) {
+	var gone []string
+	if l := seen.Listener(s.Port); l != nil && l.Rule(s.Priority) != nil {
+		if keeps := hostsOf(s.Rule); !slices.Contains(keeps, string(routing.Any)) {
+			gone = slices.DeleteFunc(slices.Clone(hostsOf(l.Rule(s.Priority).Rule)), func(h string) bool {
+				return slices.Contains(keeps, h)
+			})
+		}
+	}
+	d.addDeleted(of, accepted, s.Port, gone)
+}
+
+// hostsOf returns the hosts of a rule; Any if it has no condition on them. Those in regular
+// expressions are not known.
+func hostsOf(r lb.Rule) []string {
+	if c := r.Condition("host"); c != nil {
+		return c.Values
+	}
+	return []string{string(routing.Any)}
 }
 
 // addHost adds the namespaces with routes for a host.

@@ -65,9 +65,14 @@ func TestRandomFights(t *testing.T) {
 
 // A fighter draws what alice and bob do. Alice names hosts of her own, of which she never lets go of
 // the first, and no path that an expectation rules out.
+//
+// In the fights with an odd seed, an expectation has hosts of alice, which bob may cover and must not
+// answer for, alice renames them, too, and the expectations are missing for some time.
 type fighter struct {
 	sharedBench
 	*rand.Rand
+	named   bool
+	missing bool                         // the expectations: what comes waits
 	wanted  map[string]map[string]string // by host of alice: the Service of each path
 	deleted map[string]bool              // hosts that alice deleted
 	refuses error                        // of the API server, to all writes on Ingresses of bob
@@ -83,12 +88,16 @@ func fight(t *testing.T, seed uint64) {
 			b.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
 			objects = append(objects, b)
 		}
+		f.named = seed%2 == 1
 		f.sharedBench = newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
 			gated(c)
+			if f.named { // so that bob's wildcard takes no host of hers
+				c.AllowedHosts = []v1alpha1.AllowedHosts{f.hostsOf("alice", f.hostsOfAlice()...), f.hostsOf("bob", "*")}
+			}
 			if f.IntN(2) == 0 {
 				c.DeletionPolicy = v1alpha1.DeletionPolicyRetain
 			}
-		}, append(objects, ruleBook(noAdmin))...)
+		}, append(objects, f.ruleBook())...)
 		f.Client = interceptor.NewClient(f.Client.(client.WithWatch), interceptor.Funcs{Patch: f.patch, SubResourcePatch: f.patchStatus})
 		f.succeed()
 		f.Grace = time.Minute
@@ -144,19 +153,27 @@ func (f *fighter) note(format string, args ...any) {
 func (f *fighter) alice() {
 	i := f.IntN(4)
 	name, host := "a"+strconv.Itoa(i), "a"+strconv.Itoa(i)+".example"
+	if f.missing {
+		f.gives(name)
+		return
+	}
 	if i > 0 && f.IntN(3) == 0 {
 		f.note("alice deletes %s", name)
 		f.remove("alice", name, false)
-		if delete(f.wanted, host); f.find("alice", name) != nil {
+		if f.forget(name); f.find("alice", name) != nil {
 			f.deleted[host] = true
 		}
 		return
 	}
+	if i > 0 && f.named && f.IntN(3) == 0 {
+		host = name + ".else"
+	}
 	if ing := f.find("alice", name); ing != nil && !ing.DeletionTimestamp.IsZero() {
 		return // it cannot be edited any more
 	}
+	f.forget(name)
 	f.wanted[host] = map[string]string{}
-	delete(f.deleted, host)
+	delete(f.deleted, name+".example")
 	var paths []string
 	for range 1 + f.IntN(3) {
 		if p := "/p" + strconv.Itoa(f.IntN(6)); !slices.Contains(paths, p) {
@@ -172,6 +189,47 @@ func (f *fighter) alice() {
 	f.put(ing)
 }
 
+// forget drops what is wanted of an Ingress of alice.
+func (f *fighter) forget(name string) {
+	delete(f.wanted, name+".example")
+	delete(f.wanted, name+".else")
+}
+
+// gives has alice take away while nothing can be added.
+func (f *fighter) gives(name string) {
+	if ing := f.find("alice", name); name == "a0" || ing == nil || !ing.DeletionTimestamp.IsZero() {
+		return
+	}
+	f.note("alice gives up %s", name)
+	f.remove("alice", name, false)
+	f.forget(name)
+	f.deleted[name+".example"] = true
+}
+
+// ruleBook has the expectations of the fight.
+func (f *fighter) ruleBook() *corev1.ConfigMap {
+	if !f.named {
+		return ruleBook(noAdmin)
+	}
+	return ruleBook(noAdmin + `
+- name: hers
+  requests: {hosts: [a1.example, a2.example], paths: [{prefix: /p0}]}
+  must: {namespaces: [alice]}
+`)
+}
+
+func (f *fighter) hostsOfAlice() (out []string) {
+	for i := range 4 {
+		out = append(out, fmt.Sprintf("a%d.example", i), fmt.Sprintf("a%d.else", i))
+	}
+	return out
+}
+
+func (f *fighter) hostsOf(namespace string, hosts ...string) v1alpha1.AllowedHosts {
+	return v1alpha1.AllowedHosts{Hosts: hosts,
+		NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}
+}
+
 func toService(name string) *networkingv1.IngressServiceBackend {
 	return &networkingv1.IngressServiceBackend{Name: name, Port: networkingv1.ServiceBackendPort{Number: 80}}
 }
@@ -179,6 +237,10 @@ func toService(name string) *networkingv1.IngressServiceBackend {
 // bob does something.
 func (f *fighter) bob() {
 	name := "b" + strconv.Itoa(f.IntN(4))
+	if f.named && f.IntN(8) == 0 {
+		f.toggleRules()
+		return
+	}
 	switch f.IntN(13) {
 	case 0, 1:
 		force := f.IntN(3) > 0
@@ -213,9 +275,25 @@ func (f *fighter) bob() {
 	}
 }
 
+// toggleRules deletes the expectations, or creates them again.
+func (f *fighter) toggleRules() {
+	f.missing = !f.missing
+	f.note("the expectations are missing: %t", f.missing)
+	if f.missing {
+		if err := f.Delete(f.Context(), f.ruleBook()); err != nil {
+			f.Fatal(err)
+		}
+		return
+	}
+	f.create(f.ruleBook())
+}
+
 // askOfBob draws an Ingress of bob.
 func (f *fighter) askOfBob(name string) *networkingv1.Ingress {
 	hosts := []string{"b0.example", "b1.example", "*.b.example", "", "a0.example"}
+	if f.named {
+		hosts = append(hosts, "*.example", "")
+	}
 	paths := []string{"/", "/admin", "/a", "/p0", "/p1", "/admin/x", "/*"}
 	ing := joins("bob", name, hosts[f.IntN(len(hosts))], paths[f.IntN(len(paths))])
 	for range f.IntN(3) {
@@ -312,6 +390,15 @@ func (f *fighter) check() {
 		}
 		if got := f.answer(host, "/p0"); strings.HasPrefix(got, "alice/") {
 			f.Errorf("%s that alice deleted is answered by %s", host, got)
+		}
+	}
+	for _, host := range f.hostsOfAlice() {
+		got := f.answer(host, "/p0")
+		if _, wanted := f.wanted[host]; f.named && !wanted && strings.HasPrefix(got, "alice/") {
+			f.Errorf("%s that alice has given up is answered by %s", host, got)
+		}
+		if hers := host == "a1.example" || host == "a2.example"; f.named && hers && strings.HasPrefix(got, "bob/") {
+			f.Errorf("%s/p0 is answered by %s", host, got)
 		}
 	}
 	for _, host := range []string{"b0.example", "b1.example", "x.b.example", "other.example"} {

@@ -25,10 +25,12 @@ import (
 
 // This file decides which changes wait. What belongs to the namespaces that cause a wait is held
 // back; the changes of others are carried out. If that is not possible, the plan is only reported.
+// A host that a namespace gives up can be closed instead (closedhosts.go).
 
 // plan compiles a load balancer and makes the steps to it. If they are not permitted, or not
-// proven, the namespaces that cause this are held back, and the plan is made again, as often as this
-// shows further ones. If no plan is permitted, it returns the first one.
+// proven, hosts that were given up are closed or the namespaces that cause this are held back, and
+// the plan is made again, as often as this shows further ones. If no plan is permitted, it returns
+// the first one.
 func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
 	seen *lb.Observed) outcome.Outcome {
 	first := r.planWith(ctx, snap, facts, seen, ingress.Hold{})
@@ -46,7 +48,8 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 			last = c.release(last, func(hold ingress.Hold) outcome.Outcome {
 				return r.planWith(ctx, snap, facts, seen, hold)
 			})
-			last.HoldBack(first, told)
+			last.Hold.Closed = closedHosts(last.Built.Table)
+			last.HoldBack(first, told, c.closings(last.Hold.Closed))
 			return last
 		}
 		told = told.With(last.Expectations)
@@ -67,7 +70,7 @@ func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts 
 		ForeignRules: foreign, Unread: unread(snap, facts), Hold: hold,
 	}
 	r.prove(ctx, &o) // that the order is safe
-	o.Expectations = r.judge(ctx, o, facts)
+	o.Expectations = r.judge(o, facts)
 	if !o.Plan.Empty() {
 		o.Forbidden = cmp.Or(o.Expectations.Reason(), o.Proof.Reason())
 	}
@@ -83,6 +86,8 @@ type causes struct {
 	suspects *expectations.Suspects
 	// doubtful are namespaces that may be held back because of another one's change.
 	doubtful []string
+	// closed are the offences for which hosts are closed.
+	closed []expectations.Closing
 }
 
 // changedIngresses returns the Ingresses that came, changed or went since the last plan.
@@ -98,9 +103,9 @@ func changedIngresses(snap *gather.Snapshot) map[string]bool {
 }
 
 // holdMore returns what is to be held back after a plan that was not permitted. If holding back
-// changes does not help, namespaces that still violate an expectation are left out. Each namespace
-// is held back once, loses single Ingresses once, and is left out once, so plans are made again three
-// times for each namespace at most.
+// changes does not help, namespaces that still violate an expectation are left out. Each host is
+// closed once, and each namespace is held back once, loses single Ingresses once, and is left out
+// once. Hosts are closed together, so plans are made again a few times for each namespace at most.
 func (c *causes) holdMore(o outcome.Outcome) ingress.Hold {
 	if hold := c.holdMoreOf(o, false); !hold.Equal(o.Hold) {
 		return hold
@@ -110,12 +115,11 @@ func (c *causes) holdMore(o outcome.Outcome) ingress.Hold {
 
 func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
 	hold := o.Hold
-	add := func(namespace string) bool {
-		fresh := namespace != "" && !slices.Contains(hold.Namespaces, namespace)
-		if fresh {
+	isHeld := func(namespace string) bool { return slices.Contains(o.Hold.Namespaces, namespace) }
+	add := func(namespace string) {
+		if namespace != "" && !slices.Contains(hold.Namespaces, namespace) {
 			hold.Namespaces = append(slices.Clip(hold.Namespaces), namespace)
 		}
-		return fresh
 	}
 	leaveOut := func(ingresses ...string) {
 		for _, name := range ingresses {
@@ -124,21 +128,41 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
 			}
 		}
 	}
+	// The Ingress that gives up what it answered waits, and if that does not help, its namespace.
+	keep := func(name string) {
+		namespace := namespaceOf(name)
+		if slices.ContainsFunc(o.Hold.Accepted, func(n string) bool { return namespaceOf(n) == namespace }) {
+			add(namespace)
+		} else if !slices.Contains(hold.Accepted, name) {
+			hold.Accepted = append(slices.Clip(hold.Accepted), name)
+		}
+	}
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
+		by := c.namersOf(o, f)
 		switch {
-		case whole && holdsSome(o.Hold, next) && isItsOwn(o):
-			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
-		case c.changed[f.Next] && add(next):
-			if c.changed[f.Now] && now != next {
+		case c.changed[f.Next] && !isHeld(next):
+			if add(next); c.changed[f.Now] && now != next {
 				c.doubtful = append(c.doubtful, next)
 			}
-		case c.changed[f.Now] && add(now):
+		case c.closes(o, f, by) && c.close(&hold, f, giver(o, f, by), o.Snapshot.Memory.Closed):
+			if isHeld(next) { // what it asks for elsewhere may be permitted
+				c.doubtful = append(c.doubtful, next)
+			}
+		case whole && holdsSome(o.Hold, next) && isItsOwn(o):
+			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
+		case c.changed[f.Now] && !isHeld(now):
+			keep(f.Now)
 		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
 		case c.suspectsOf(o).StandsAlone(f.Next):
 			leaveOut(f.Next)
-		case f.Now == "" && c.changes(next) && add(next): // what it had elsewhere may have covered this
+		case f.Now == "" && c.changes(next) && !isHeld(next): // what it had elsewhere may have covered this
+			add(next)
 			c.doubtful = append(c.doubtful, next)
+		case slices.ContainsFunc(by, func(name string) bool { return !isHeld(namespaceOf(name)) }):
+			for _, name := range by {
+				keep(name)
+			}
 		}
 	}
 	for _, namespace := range o.Proof.Namespaces() {
@@ -171,7 +195,8 @@ func (c *causes) changes(namespace string) bool {
 // holdsSome reports whether something of a namespace is held back.
 func holdsSome(hold ingress.Hold, namespace string) bool {
 	return slices.Contains(hold.Namespaces, namespace) ||
-		slices.ContainsFunc(hold.Ingresses, func(i string) bool { return namespaceOf(i) == namespace })
+		slices.ContainsFunc(slices.Concat(hold.Accepted, hold.Ingresses),
+			func(i string) bool { return namespaceOf(i) == namespace })
 }
 
 // namespaceMembers returns the members of a namespace, those that have departed included.
@@ -189,17 +214,27 @@ func (c *causes) suspectsOf(o outcome.Outcome) *expectations.Suspects {
 }
 
 // release makes a permitted plan again without holding back those who may have been held back
-// because of another namespace's change, if that is permitted, too.
+// because of another namespace's change, and without closing hosts, if that is permitted, too.
 func (c *causes) release(o outcome.Outcome,
 	plan func(ingress.Hold) outcome.Outcome) outcome.Outcome {
+	try := func(hold ingress.Hold) {
+		if hold.Equal(o.Hold) {
+			return
+		}
+		if less := plan(hold); less.Forbidden == "" {
+			o = less
+		}
+	}
 	for _, namespace := range c.doubtful {
 		hold := o.Hold
 		hold.Namespaces = slices.DeleteFunc(slices.Clone(hold.Namespaces), func(n string) bool {
 			return n == namespace
 		})
-		if less := plan(hold); less.Forbidden == "" {
-			o = less
-		}
+		try(hold)
+	}
+	if hold := o.Hold; hold.Delays() {
+		hold.Closed = nil
+		try(hold)
 	}
 	return o
 }
@@ -213,10 +248,13 @@ func changeOf(o outcome.Outcome, facts lb.Facts) expectations.Change {
 
 // judge compares a plan with the expectations of the class, and with the routes that are served
 // now.
-func (r *Reconciler) judge(
-	ctx context.Context, o outcome.Outcome, facts lb.Facts,
-) expectations.Judgement {
-	j := r.gate.Judge(o.Snapshot.Expectations, changeOf(o, facts))
+func (r *Reconciler) judge(o outcome.Outcome, facts lb.Facts) expectations.Judgement {
+	return r.gate.Judge(o.Snapshot.Expectations, changeOf(o, facts))
+}
+
+// logExpectations logs what violates an expectation, once.
+func logExpectations(ctx context.Context, o outcome.Outcome) {
+	j := o.Expectations
 	for _, d := range j.Diagnostics() {
 		if !o.WasReported(d) {
 			log.FromContext(ctx).Info("an expectation is violated",
@@ -227,7 +265,6 @@ func (r *Reconciler) judge(
 		log.FromContext(ctx).Info("the expectations of the class are unread",
 			"configMap", j.Set.ConfigMap.String(), "message", j.Set.Unread)
 	}
-	return j
 }
 
 // prove checks the plan, and replaces it by one that is proven, if there is one.

@@ -71,7 +71,7 @@ func (r *Reconciler) planWithoutFailed(
 		w := newWithout(o, held, closed)
 		rest.Built = w.built
 		rest.Plan = planner.Diff(o.Observed, rest.Built.LoadBalancer, o.Capabilities)
-		rest.Expectations = r.judge(ctx, *rest, facts)
+		rest.Expectations = r.judge(*rest, facts)
 		if rest.Plan.Empty() || rest.Expectations.Reason() == "" {
 			r.prove(ctx, rest)
 			return rest.Proof.Reason() == ""

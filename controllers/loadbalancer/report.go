@@ -28,6 +28,7 @@ import (
 func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
 	logPlan(ctx, o)
+	logExpectations(ctx, o)
 	r.measure(o)
 	r.warmups.add(o.Observed, o.Run.Pending, o.Err == nil, time.Now())
 	if r.ReadOnly {

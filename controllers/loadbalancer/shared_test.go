@@ -37,7 +37,8 @@ func newSharedBench(t *testing.T, edit func(*v1alpha1.LoadBalancerClassSpec), ob
 	b := sharedBench{newBench(t, objects...)}
 	b.Grace = time.Minute
 	for _, namespace := range []string{"alice", "bob", "carol", "dave"} {
-		b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		labels := map[string]string{corev1.LabelMetadataName: namespace}
+		b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: labels}})
 		for _, name := range []string{"web", "other"} {
 			s := service()
 			s.Namespace, s.Name = namespace, name

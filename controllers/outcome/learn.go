@@ -41,6 +41,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 	o.learnCloudCertificates(&next.Memory)
 	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
+	o.learnClosedHosts(&next.Memory)
 	refused, ended, servedTo := o.refusedMembers(), o.endedMembers(), o.ServedTo()
 	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
@@ -95,6 +96,27 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
 		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: held[secret]})
 	}
+}
+
+// learnClosedHosts records the closed hosts. Until the cloud has all of a plan, it may have those
+// that were closed before.
+func (o Outcome) learnClosedHosts(known *v1alpha1.Memory) {
+	before := known.ClosedHosts
+	known.ClosedHosts = nil
+	for _, c := range o.Hold.Closed {
+		known.ClosedHosts = append(known.ClosedHosts, v1alpha1.ClosedHost{Host: string(c.Host),
+			Port: c.Port, GivenUpBy: c.GivenUpBy})
+	}
+	for _, c := range before {
+		if !o.Served() && !slices.ContainsFunc(known.ClosedHosts, func(k v1alpha1.ClosedHost) bool {
+			return k.Host == c.Host && k.Port == c.Port
+		}) {
+			known.ClosedHosts = append(known.ClosedHosts, c)
+		}
+	}
+	slices.SortFunc(known.ClosedHosts, func(a, b v1alpha1.ClosedHost) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
 }
 
 // learnVersion records that the current version of a member is served.

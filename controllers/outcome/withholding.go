@@ -27,11 +27,20 @@ type Holdback struct {
 }
 
 // HoldBack records that the plan was made without some changes, because the first one, with all of
-// them, was forbidden. Told has the violations of it and of the plans in between.
-func (o *Outcome) HoldBack(first Outcome, told expectations.Judgement) {
+// them, was forbidden. Told has the violations of it and of the plans in between, and closings those
+// for which hosts are closed instead.
+func (o *Outcome) HoldBack(
+	first Outcome, told expectations.Judgement, closings []expectations.Closing,
+) {
 	told.StillViolated = o.Expectations.StillViolated
-	o.Expectations = told
-	first.Expectations = told
+	if rest := told.Without(closings); rest.Reason() != "" || !o.Hold.Delays() {
+		told = rest
+	}
+	o.Expectations, first.Expectations = told, told
+	o.Expectations.Closings = closings
+	if !o.Hold.Delays() {
+		return
+	}
 	first.Withheld = first.Forbidden
 	if first.Proof.Reason() != "" {
 		o.Proof = first.Proof
@@ -41,7 +50,7 @@ func (o *Outcome) HoldBack(first Outcome, told expectations.Judgement) {
 
 // holds reports whether the present version of an Ingress is held back.
 func (o Outcome) holds(ingress string) bool {
-	return slices.Contains(o.Hold.Ingresses, ingress) ||
+	return slices.Contains(o.Hold.Ingresses, ingress) || slices.Contains(o.Hold.Accepted, ingress) ||
 		slices.Contains(o.Hold.Namespaces, namespaceOf(ingress))
 }
 

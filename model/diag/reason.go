@@ -102,6 +102,7 @@ const (
 	ExpectationViolated Reason = "ExpectationViolated"
 	PlanUnproven        Reason = "PlanUnproven"
 	ChangeWaits         Reason = "ChangeWaits"
+	HostClosed          Reason = "HostClosed"
 )
 
 // Ends of messages about requests for a backend without targets that another one has answered.
@@ -440,4 +441,10 @@ var Reasons = []Doc{
 		"[expectation](../how-to/verify.md) of the class rules out, or would be by a plan that is not " +
 		"carried out. The message has a request and says what is wrong.",
 		"Change the Ingress so that the expectation holds, or ask the owner of the class to change it."},
+	{HostClosed, "A wildcard or a rule without a host of this Ingress does not answer for a host that " +
+		"another namespace has given up: an [expectation](../how-to/verify.md) of the class rules its " +
+		"answer out, or expectations cannot be read. Requests for the host are answered 404. Other hosts " +
+		"are served.",
+		"Name the host in an Ingress, with answers for which the expectation holds, or leave it closed. " +
+			"The owner of the class can change the expectation, or `allowedHosts`."},
 }

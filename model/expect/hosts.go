@@ -29,6 +29,14 @@ func (h Host) has(name string) bool {
 	return h == anyHost || routing.Host(h).Covers(routing.Host(name))
 }
 
+// Named returns the host of an Ingress with the same names; Any for other sets.
+func (h Host) Named() routing.Host {
+	if h == anyHost || strings.HasPrefix(string(h), oneMore) {
+		return routing.Any
+	}
+	return routing.Host(h)
+}
+
 // A hostClass is a set of host names, and one of them.
 type hostClass struct {
 	host Host // "" for names that no table or expectation has

@@ -11,22 +11,30 @@ import (
 
 // This file holds Ingresses back: they are compiled as they were last accepted, or left out.
 
-// A Hold has the Ingresses that are held back.
+// A Hold has the Ingresses that are held back, and the hosts that are closed.
 type Hold struct {
 	// Namespaces are served as they were last accepted: changes of their Ingresses, and deletions, do
 	// not count.
 	Namespaces []string
+	// Accepted are single Ingresses, by namespace/name, that are served as they were last accepted.
+	Accepted []string
 	// Ingresses, by namespace/name, are not served at all.
 	Ingresses []string
+	// Closed are hosts that no Ingress answers for unless a rule names them.
+	Closed []routing.ClosedHost
 }
 
 // Empty reports whether nothing is held back.
-func (h Hold) Empty() bool { return len(h.Namespaces)+len(h.Ingresses) == 0 }
+func (h Hold) Empty() bool { return !h.Delays() && len(h.Closed) == 0 }
 
 // Equal reports whether two holds hold the same back.
 func (h Hold) Equal(o Hold) bool {
-	return slices.Equal(h.Namespaces, o.Namespaces) && slices.Equal(h.Ingresses, o.Ingresses)
+	return slices.Equal(h.Namespaces, o.Namespaces) && slices.Equal(h.Accepted, o.Accepted) &&
+		slices.Equal(h.Ingresses, o.Ingresses) && slices.Equal(h.Closed, o.Closed)
 }
+
+// Delays reports whether Ingresses are held back.
+func (h Hold) Delays() bool { return len(h.Namespaces)+len(h.Accepted)+len(h.Ingresses) > 0 }
 
 // Held returns the snapshot with some Ingresses held back. Departed are those that have left the
 // load balancer, or were deleted: nil for one that does not exist any more.
@@ -34,7 +42,10 @@ func (s Snapshot) Held(h Hold, departed map[string]*networkingv1.Ingress) Snapsh
 	if h.Empty() {
 		return s
 	}
-	holds := func(namespace string) bool { return slices.Contains(h.Namespaces, namespace) }
+	s.Closed = h.Closed
+	holds := func(o routing.Owner) bool {
+		return slices.Contains(h.Namespaces, o.Namespace) || slices.Contains(h.Accepted, o.String())
+	}
 	var out []Member
 	for _, m := range s.Members {
 		if slices.Contains(h.Ingresses, nameOf(m.Ingress).String()) {
@@ -51,16 +62,16 @@ func (s Snapshot) Held(h Hold, departed map[string]*networkingv1.Ingress) Snapsh
 	return s.AsAccepted(holds, departed)
 }
 
-// AsAccepted returns the snapshot with the Ingresses of some namespaces as they were last accepted,
-// those that have departed included.
+// AsAccepted returns the snapshot with some Ingresses as they were last accepted, those that have
+// departed included.
 func (s Snapshot) AsAccepted(
-	of func(namespace string) bool, departed map[string]*networkingv1.Ingress,
+	of func(routing.Owner) bool, departed map[string]*networkingv1.Ingress,
 ) Snapshot {
 	s = s.Refuse(slices.DeleteFunc(s.Changes(), func(m Member) bool {
-		return !of(m.Namespace)
+		return !of(m.Owner)
 	}))
 	for _, m := range s.departed(departed) {
-		if _, gone := departed[m.Owner.String()]; gone && of(m.Namespace) {
+		if _, gone := departed[m.Owner.String()]; gone && of(m.Owner) {
 			s.Members = append(s.Members, m)
 		}
 	}
