@@ -263,7 +263,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 		"which are ours nobody knows":         {unknown: v1alpha1.UnknownRulesKeep, steps: 1},
 		"left where it is":                    {unknown: v1alpha1.UnknownRulesKeep, ours: ours},
 	} {
-		s.Class.UnknownRules, s.Memory.Rules = c.unknown, c.ours
+		s.Class.UnknownRules, s.Recorded.Rules = c.unknown, c.ours
 		got := planned(made.After)
 		if len(got.Plan.Steps) != c.steps {
 			t.Errorf("%s: steps %v, want %d", why, got.Plan.Steps, c.steps)

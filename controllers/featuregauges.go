@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file counts the features in use, by class.
@@ -25,7 +25,7 @@ func countFeatures(records map[lb.Key]records.Record, emit emitter) {
 			if m.LastAccepted == nil {
 				continue
 			}
-			features := memory.Accepted{
+			features := record.Accepted{
 				Annotations: m.LastAccepted.Annotations, Spec: m.LastAccepted.Spec,
 			}.Features()
 			for _, f := range append(features, parameters...) {

@@ -50,7 +50,7 @@ type Unassigned interface {
 
 // Take emits the value of each gauge.
 func (c *gauges) Take(emit emitter) {
-	all := c.Memories.All()
+	all := c.Records.All()
 	if all == nil {
 		return
 	}
@@ -159,7 +159,7 @@ func (c *gauges) countIngresses(all map[lb.Key]records.Record, emit emitter) {
 			without[ing.Namespace] = nobodys{n.count + 1, min(n.oldest, created)}
 		}
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		holders := c.Memories.Holding(name)
+		holders := c.Records.Holding(name)
 		graced := func(k lb.Key) bool {
 			since := departedAt(all[k], name)
 			return since != nil && time.Since(since.Time) < c.graceOf(k, objects)
@@ -204,7 +204,7 @@ func (c *gauges) graceOf(key lb.Key, objects ingress.Objects) time.Duration {
 	class := ingress.FindClass(objects, c.Options, key.Class())
 	if class == nil {
 		class = &ingress.Class{}
-		if spec := c.Memories.Get(key).Memory.Class; spec != nil {
+		if spec := c.Records.Get(key).Memory.Class; spec != nil {
 			class.LoadBalancerClassSpec = *spec
 		}
 	}

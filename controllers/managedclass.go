@@ -33,8 +33,8 @@ type classMaker struct {
 	writer client.Client
 	// events is nil if the operator may not write to the namespace default, which has the events
 	// about classes.
-	events   events.EventRecorder
-	memories *records.Cache
+	events  events.EventRecorder
+	records *records.Cache
 
 	last *networkingv1.IngressClassSpec // of the class before it was deleted
 }
@@ -43,7 +43,7 @@ type classMaker struct {
 // that trigger it. Without a recorder it sends no events.
 func newManagedClass(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
 	known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
-	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
+	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, records: known}
 	return maker, maker.sources(from)
 }
 
@@ -94,11 +94,11 @@ func (c *classMaker) create(ctx context.Context) error {
 // lostParameters reports whether a load balancer of the class has parameters. Without them it might
 // be open to more clients than its owner allows.
 func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
-	if err := c.memories.Ready(ctx); err != nil {
+	if err := c.records.Ready(ctx); err != nil {
 		return false, fmt.Errorf("reading the records: %w", err)
 	}
-	for _, key := range c.memories.Keys() {
-		spec := c.memories.Get(key).Memory.Class
+	for _, key := range c.records.Keys() {
+		spec := c.records.Get(key).Memory.Class
 		if strings.HasPrefix(string(key), c.name+"/") && spec != nil &&
 			!equality.Semantic.DeepEqual(*spec, v1alpha1.LoadBalancerClassSpec{}) {
 			return true, nil

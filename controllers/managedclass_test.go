@@ -30,7 +30,7 @@ import (
 
 // remembered is a keeper of records that were kept by an operator before.
 type remembered struct {
-	records.Keeper
+	records.Store
 	known map[lb.Key]records.Record
 	err   error
 }

@@ -188,17 +188,17 @@ func (o Options) withDefaults(m manager.Manager) Options {
 
 // newGatherer returns the reader of the cluster and the records.
 func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
-	var keeper records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(),
+	var store records.Store = records.NewStore(m.GetAPIReader(), m.GetClient(),
 		o.Namespace).InTerm(o.Term, o.CheckLease)
 	if o.ReadOnly {
-		keeper = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
+		store = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
 	}
 	o.Classes.Check = (&gather.Checks{}).CheckOnce
 	return &gather.Gatherer{
 		Cache: m.GetClient(), Server: m.GetAPIReader(), Directory: cluster.NewDependencies(),
-		Secrets:  cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),
-		Pods:     cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
-		Memories: records.NewCache(keeper, o.ReadOnly), Judged: &cluster.CertificateCache{},
+		Secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),
+		Pods:    cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
+		Records: records.NewCache(store, o.ReadOnly), Judged: &cluster.CertificateCache{},
 		Scope: o.Namespace, Options: o.Classes, Paused: o.Paused, Grace: o.VanishedGrace,
 	}
 }
@@ -281,7 +281,7 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 		recorder = w.GetEventRecorder("fairlead")
 	}
 	class, sources := newManagedClass(w.options.ManageClass, w.GetCache(), w.GetClient(),
-		recorder, w.Memories)
+		recorder, w.Records)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,

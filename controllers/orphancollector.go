@@ -118,7 +118,7 @@ func (c *OrphanCollector) find(ctx context.Context) (out found, err error) {
 		return out, err
 	}
 	out.unlisted = err
-	if err := c.Memories.Ready(ctx); err != nil {
+	if err := c.Records.Ready(ctx); err != nil {
 		return out, err
 	}
 	objects, err := c.Classes(ctx)
@@ -132,7 +132,7 @@ func (c *OrphanCollector) find(ctx context.Context) (out found, err error) {
 	if out.lost, err = c.lostIngresses(ctx); err != nil {
 		return out, err
 	}
-	remembered := c.Memories.Keys()
+	remembered := c.Records.Keys()
 	out.kept = map[string][]lb.Key{}
 	for _, k := range keys {
 		class, rest, _ := strings.Cut(string(k), "/")

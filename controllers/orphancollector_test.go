@@ -88,7 +88,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	if got, _ := s.collect(); !slices.Equal(got, []lb.Key{orphan}) {
 		t.Errorf("the first pass of the next leader collects %v", got)
 	}
-	records, err := s.Memories.Keeper.Load(t.Context())
+	records, err := s.Records.Store.Load(t.Context())
 	if err != nil || len(records) > 0 {
 		t.Errorf("a sighting is taken for the record %v, error %v", records, err)
 	}
@@ -266,7 +266,7 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 // remember makes a record of a load balancer.
 func (s *setup) remember(key lb.Key) {
 	s.Helper()
-	if err := s.Memories.Keeper.Save(s.Context(), key, records.Record{Address: "there"}); err != nil {
+	if err := s.Records.Store.Save(s.Context(), key, records.Record{Address: "there"}); err != nil {
 		s.Fatal(err)
 	}
 }

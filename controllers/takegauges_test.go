@@ -31,7 +31,7 @@ const (
 
 // A keeper has records that were written before.
 type keeper struct {
-	records.Keeper
+	records.Store
 	of map[lb.Key]records.Record
 }
 
@@ -52,8 +52,8 @@ func (r report) Diagnostics() []diag.Diagnostic { return r.found }
 func counting(t *testing.T, c client.Client, of map[lb.Key]records.Record) *gauges {
 	t.Helper()
 	g := &gauges{Gatherer: controllertest.NewGatherer(c), Balancers: report{}, Unassigned: report{}, Waits: &queue.Waits{}}
-	g.Memories = records.NewCache(keeper{of: of}, false)
-	if err := g.Memories.Ready(t.Context()); err != nil {
+	g.Records = records.NewCache(keeper{of: of}, false)
+	if err := g.Records.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return g

@@ -242,10 +242,10 @@ func TestWiringKeepsRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Memories.Ready(t.Context()); err != nil {
+		if err := w.Records.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Memories.Save(t.Context(), "fairlead/shop/web/internal", records.Record{}); err != nil {
+		if err := w.Records.Save(t.Context(), "fairlead/shop/web/internal", records.Record{}); err != nil {
 			t.Fatal(err)
 		}
 		var kept v1alpha1.LoadBalancerList

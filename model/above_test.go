@@ -102,14 +102,14 @@ func TestAWildcardAboveOthersTakesNothingFromThem(t *testing.T) {
 				}
 				o := edge(c.miss, ingresses...)
 				if c.served != nil {
-					o.Memories = served(ingress.Objects{Ingresses: c.served}, aboveKey)
-					memory := o.Memories[aboveKey]
-					memory.Hosts = map[routing.Host]string{}
+					o.Records = served(ingress.Objects{Ingresses: c.served}, aboveKey)
+					recorded := o.Records[aboveKey]
+					recorded.Hosts = map[routing.Host]string{}
 					then := snapshotOf(t, edge(c.miss, c.served...))
 					for _, owned := range then.OwnedHosts() {
-						memory.Hosts[owned.Host] = owned.Namespace
+						recorded.Hosts[owned.Host] = owned.Namespace
 					}
-					o.Memories[aboveKey] = memory
+					o.Records[aboveKey] = recorded
 				}
 				return Compile(snapshotOf(t, o), facts, unlimited(lb.ALB()))
 			}

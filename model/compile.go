@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/lowering"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -76,7 +76,7 @@ func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
 
 // certificatesOf returns the certificates of the cloud, or earlier choices if the cloud could not
 // be asked.
-func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates {
+func certificatesOf(f lb.Facts, known record.Record) ingress.Certificates {
 	out := ingress.Certificates{
 		ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now,
 	}
@@ -93,7 +93,7 @@ func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates 
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
 	protection := protectionOf(f, c)
 	s, diagnostics := applyPolicies(s, policyChain(f, protection))
-	config, translated := ingress.Translate(s, certificatesOf(f, s.Memory))
+	config, translated := ingress.Translate(s, certificatesOf(f, s.Recorded))
 	shielded, protected := ingress.Protect(s, protection)
 	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups

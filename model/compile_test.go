@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -35,13 +35,13 @@ func TestNothingToServeForTheMomentIsNotTheEnd(t *testing.T) {
 }
 
 // served is what an Ingress set is remembered by once it has been programmed.
-func served(o ingress.Objects, key routing.Key) map[routing.Key]memory.LoadBalancer {
-	members := map[string]memory.Member{}
+func served(o ingress.Objects, key routing.Key) map[routing.Key]record.Record {
+	members := map[string]record.Member{}
 	for _, ing := range o.Ingresses {
-		members[ing.Namespace+"/"+ing.Name] = memory.Member{Served: true,
-			LastAccepted: &memory.Accepted{Annotations: ing.Annotations, Spec: *ing.Spec.DeepCopy()}}
+		members[ing.Namespace+"/"+ing.Name] = record.Member{Served: true,
+			LastAccepted: &record.Accepted{Annotations: ing.Annotations, Spec: *ing.Spec.DeepCopy()}}
 	}
-	return map[routing.Key]memory.LoadBalancer{key: {Members: members}}
+	return map[routing.Key]record.Record{key: {Members: members}}
 }
 
 func TestAtTheQuotaWhatIsServedStays(t *testing.T) {
@@ -55,12 +55,12 @@ func TestAtTheQuotaWhatIsServedStays(t *testing.T) {
 	})
 	t.Run("a new member gives way even if it is older than those that are served", func(t *testing.T) {
 		o := twelve
-		o.Memories = served(ingress.Objects{Ingresses: twelve.Ingresses[2:]}, key)
+		o.Records = served(ingress.Objects{Ingresses: twelve.Ingresses[2:]}, key)
 		expectRefused(t, o, caps, "app-00000", "app-00001")
 	})
 	t.Run("a change that does not fit is taken back, and the member stays as it was", func(t *testing.T) {
 		o := ten
-		o.Memories = served(ten, key)
+		o.Records = served(ten, key)
 		o.Ingresses = append([]*networkingv1.Ingress{}, ten.Ingresses...)
 		grown := ten.Ingresses[3].DeepCopy()
 		more := *grown.Spec.Rules[0].DeepCopy()
@@ -76,7 +76,7 @@ func TestAtTheQuotaWhatIsServedStays(t *testing.T) {
 	})
 	t.Run("what only the version that stays depends on is at hand", func(t *testing.T) {
 		o := ten
-		o.Memories = served(ten, key)
+		o.Records = served(ten, key)
 		o.Ingresses = append([]*networkingv1.Ingress{}, ten.Ingresses...)
 		grown := ten.Ingresses[3].DeepCopy()
 		for p := range grown.Spec.Rules[0].HTTP.Paths {
@@ -123,7 +123,7 @@ func TestAtTheQuotaEverybodyIsServedOrTold(t *testing.T) {
 		before.Ingresses = o.Ingresses[:5]
 		caps := lb.ALB()
 		caps.Rules = Compile(snapshotOf(t, before), lb.Facts{}, lb.ALB()).LoadBalancer.Counts().Rules // full
-		o.Memories = served(before, key)
+		o.Records = served(before, key)
 		o.Ingresses = slices.Delete(slices.Clone(o.Ingresses), 0, 1+rng.IntN(2))
 		built := Compile(snapshotOf(t, o), lb.Facts{}, caps)
 		if over := brokenQuotas(built.LoadBalancer, caps, lb.Counts{}); len(over) > 0 {
@@ -159,7 +159,7 @@ func TestAtTheQuotaEverybodyIsServedOrTold(t *testing.T) {
 func TestALimitThatIsLoweredTakesNothingAway(t *testing.T) {
 	const key = "fairlead/shop/@all/internal"
 	o := many(10, false)
-	o.Memories = served(o, key)
+	o.Records = served(o, key)
 	caps := lb.ALB()
 	caps.Rules = 4
 	whole := Compile(snapshotOf(t, o), lb.Facts{}, lb.ALB())

@@ -62,7 +62,7 @@ func crowd(rng *rand.Rand) ingress.Objects {
 			write(ing)
 		}
 	}
-	o.Memories = known
+	o.Records = known
 	parameters := &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
 		Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "p"}
 	class := &v1alpha1.ClusterLoadBalancerClass{}

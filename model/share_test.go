@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	testobjects "fairlead.dev/fairlead/test/objects"
 )
@@ -54,7 +54,7 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 	for name, world := range cases {
 		t.Run(name, func(t *testing.T) {
 			before, after := world(t, false), world(t, true)
-			after.Memories = served(before, sharedKey)
+			after.Records = served(before, sharedKey)
 			built := Compile(snapshotOf(t, after), lb.Facts{}, lb.ALB())
 			for _, port := range []int32{80, 443} {
 				if got := built.Table.Match(routing.Request{Port: port, Host: "a.test", Path: "/"}).Action.Key(); got != "alice/web:80" {
@@ -237,7 +237,7 @@ func TestThereAreSharesOfExceededQuotasOnly(t *testing.T) {
 	})(t, true)
 	o.Ingresses[0].Spec.TLS = nil
 	o.Ingresses[1].CreationTimestamp.Time = o.Ingresses[1].CreationTimestamp.AddDate(10, 0, 0)
-	o.Memories = served(ingress.Objects{Ingresses: o.Ingresses[:1]}, sharedKey)
+	o.Records = served(ingress.Objects{Ingresses: o.Ingresses[:1]}, sharedKey)
 	alice := member("alice", 2023)
 	alice.Name = "more"
 	for i := range 3 {
@@ -298,7 +298,7 @@ func compileShared(t *testing.T, quota int, before, now map[string][]int) Built 
 		return o
 	}
 	o := world(now)
-	o.Memories = served(world(before), sharedKey)
+	o.Records = served(world(before), sharedKey)
 	c := lb.ALB()
 	c.Rules = quota
 	return Compile(snapshotOf(t, o), lb.Facts{}, c)
@@ -397,7 +397,7 @@ func TestAWildcardOfANeighbourTakesNoShare(t *testing.T) {
 					continue // the next ones come at the same time
 				}
 				o := sharedObjects(t, "LessSpecific", all...)
-				o.Memories = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+				o.Records = served(ingress.Objects{Ingresses: accepted}, sharedKey)
 				built := compileWithin(t, c.cloud, c.quota, o)
 				refused := refusedOf(built)
 				for _, name := range []string{anyHost.name, web.name} {
@@ -441,7 +441,7 @@ func TestRulesOfNoIngressCountForTheirNamespace(t *testing.T) {
 		alice.routes = append(alice.routes, fmt.Sprintf("a.test/p%d", i))
 	}
 	o := sharedObjects(t, "", append(slices.Clone(accepted), alice.ingress(2004))...)
-	o.Memories = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+	o.Records = served(ingress.Objects{Ingresses: accepted}, sharedKey)
 	if got := refusedOf(compileWithin(t, lb.ALB(), 24, o)); !slices.Equal(got, []string{"bob/c"}) {
 		t.Errorf("%v are refused", got)
 	}
@@ -476,7 +476,7 @@ func TestWhatIsBeyondASharePushesNothingOut(t *testing.T) {
 		t.Fatalf("with one Ingress less there are %d rules, and %d with it", less, all)
 	}
 	o := sharedObjects(t, "LessSpecific", append(slices.Clone(accepted), wish{"alice/new", []string{"/y"}}.ingress(2005))...)
-	o.Memories = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+	o.Records = served(ingress.Objects{Ingresses: accepted}, sharedKey)
 	if got := refusedOf(compileWithin(t, lb.Literal(), count(accepted), o)); !slices.Equal(got, []string{"alice/new"}) {
 		t.Errorf("%v are refused", got)
 	}
@@ -499,7 +499,7 @@ func TestWhatIsServedForItsHostsStays(t *testing.T) {
 	}
 	o := sharedObjects(t, "", ingresses...)
 	o.Secrets = []*corev1.Secret{certificateFor(t, "alice/tls", "*.example.com")}
-	o.Memories = served(ingress.Objects{Ingresses: ingresses}, sharedKey)
+	o.Records = served(ingress.Objects{Ingresses: ingresses}, sharedKey)
 	if got := refusedOf(compileWithin(t, lb.ALB(), 30, o)); len(got) > 0 {
 		t.Errorf("before, %v are refused", got)
 	}
@@ -537,7 +537,7 @@ func (f *fight) needs(namespace string) int {
 	if len(o.Ingresses) == 0 {
 		return 0
 	}
-	o.Memories = map[routing.Key]memory.LoadBalancer{sharedKey: {Hosts: f.hosts}}
+	o.Records = map[routing.Key]record.Record{sharedKey: {Hosts: f.hosts}}
 	return compileWithin(f.T, f.cloud, 0, o).LoadBalancer.Counts().Rules
 }
 
@@ -560,7 +560,7 @@ func (f *fight) compile() (Built, []string) {
 	o.Services = append(o.Services, f.objects(f.record, "").Services...)
 	known := served(f.objects(f.record, ""), sharedKey)[sharedKey]
 	known.Hosts = f.hosts
-	o.Memories = map[routing.Key]memory.LoadBalancer{sharedKey: known}
+	o.Records = map[routing.Key]record.Record{sharedKey: known}
 	built := compileWithin(f.T, f.cloud, f.quota, o)
 	f.hosts = map[routing.Host]string{}
 	s := snapshotOf(f.T, o)

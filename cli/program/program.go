@@ -105,7 +105,7 @@ func Compile(
 	facts.AddObserved(seen)
 	p.Capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.Capabilities)
-	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
+	if ours := s.Recorded.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
 		strangers := planner.ForeignRules(seen, p.LoadBalancer, planner.HasDigest(ours))
 		for _, stranger := range strangers {
 			p.Diagnostics = append(p.Diagnostics, stranger.Notice(s.Key, true))
@@ -127,7 +127,7 @@ func classOf(key lb.Key, objects ingress.Objects, options ingress.ClassOptions) 
 		return *class
 	}
 	out := ingress.Class{Name: key.Class()}
-	if spec := objects.Memories[key].Class; spec != nil {
+	if spec := objects.Records[key].Class; spec != nil {
 		out.LoadBalancerClassSpec = *spec
 	}
 	return out

@@ -75,7 +75,7 @@ func clusterObjects(ctx context.Context, h access.Cluster) (ingress.Objects, err
 		}
 	}
 	out.PodsKnown = true
-	if out.Memories, err = records.Remembered(ctx, cluster, h.Namespace); err != nil {
+	if out.Records, err = records.Remembered(ctx, cluster, h.Namespace); err != nil {
 		return out, fmt.Errorf("reading what the operator remembers: %w", err)
 	}
 	return out, nil

@@ -97,7 +97,7 @@ func NewGatherer(c client.Client) *gather.Gatherer {
 		Secrets:      cluster.NewSecretReader(cluster.SecretsMode(""), c, c),
 		Expectations: expectations.NewReader(c, nil, nil),
 		Pods:         cluster.NewPodReader(c, false),
-		Memories:     records.NewCache(records.NewStore(c, c, ""), false),
+		Records:      records.NewCache(records.NewStore(c, c, ""), false),
 		Judged:       &cluster.CertificateCache{},
 		Unconfirmed:  func(lb.Key) bool { return false },
 	}

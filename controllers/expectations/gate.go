@@ -147,10 +147,10 @@ func (g *Gate) servedTable(c Change) *precedence.Table {
 // those that have departed since, the class of that time, and the hosts that were closed.
 func (c Change) lastAccepted() ingress.Snapshot {
 	s := c.Snapshot
-	if s.Memory.Class != nil {
-		s.Class.LoadBalancerClassSpec = *s.Memory.Class
+	if s.Recorded.Class != nil {
+		s.Class.LoadBalancerClassSpec = *s.Recorded.Class
 	}
-	s.Closed = s.Memory.Closed
+	s.Closed = s.Recorded.Closed
 	return s.AsAccepted(func(routing.Owner) bool { return true }, c.Departed)
 }
 

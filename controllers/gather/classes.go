@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file reads classes and their parameters.
@@ -52,7 +52,7 @@ func (g *Gatherer) ClassesOf(ctx context.Context, parameters cluster.Ref) ([]str
 // classNames returns the classes on which the load balancers of Ingresses depend: those that the
 // Ingresses name, the class of Ingresses that name none, and those of recorded load balancers.
 func (g *Gatherer) classNames(
-	ingresses []*networkingv1.Ingress, memories map[lb.Key]memory.LoadBalancer,
+	ingresses []*networkingv1.Ingress, records map[lb.Key]record.Record,
 ) map[string]bool {
 	names := map[string]bool{g.Options.WithoutClass: true}
 	for _, ing := range ingresses {
@@ -60,7 +60,7 @@ func (g *Gatherer) classNames(
 			names[name] = true
 		}
 	}
-	for key := range memories {
+	for key := range records {
 		names[key.Class()] = true
 	}
 	delete(names, "")

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // classed returns a Gatherer of a cluster that has classes, with parameters of each kind.
@@ -74,17 +74,17 @@ func TestAllClassesAreRead(t *testing.T) {
 // balancers have which are remembered.
 func TestWhichClassesAreRead(t *testing.T) {
 	for name, c := range map[string]struct {
-		without  string
-		ing      *networkingv1.Ingress
-		memories map[lb.Key]memory.LoadBalancer
-		want     []string
+		without string
+		ing     *networkingv1.Ingress
+		records map[lb.Key]record.Record
+		want    []string
 	}{
 		"nothing":                      {},
 		"the class of those without":   {without: "standard", want: []string{"standard"}},
 		"the class of an Ingress":      {ing: &networkingv1.Ingress{Spec: networkingv1.IngressSpec{IngressClassName: new("public")}}, want: []string{"public"}},
 		"an Ingress of no class":       {ing: &networkingv1.Ingress{}},
-		"the class of a load balancer": {memories: map[lb.Key]memory.LoadBalancer{"old/shop/web/internal": {}}, want: []string{"old"}},
-		"of several, each once":        {without: "old", ing: &networkingv1.Ingress{Spec: networkingv1.IngressSpec{IngressClassName: new("old")}}, memories: map[lb.Key]memory.LoadBalancer{"old/shop/web/internal": {}}, want: []string{"old"}},
+		"the class of a load balancer": {records: map[lb.Key]record.Record{"old/shop/web/internal": {}}, want: []string{"old"}},
+		"of several, each once":        {without: "old", ing: &networkingv1.Ingress{Spec: networkingv1.IngressSpec{IngressClassName: new("old")}}, records: map[lb.Key]record.Record{"old/shop/web/internal": {}}, want: []string{"old"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &Gatherer{Options: ingress.ClassOptions{WithoutClass: c.without}}
@@ -92,7 +92,7 @@ func TestWhichClassesAreRead(t *testing.T) {
 			if c.ing != nil {
 				ingresses = append(ingresses, c.ing)
 			}
-			if got := slices.Sorted(maps.Keys(g.classNames(ingresses, c.memories))); !slices.Equal(got, c.want) {
+			if got := slices.Sorted(maps.Keys(g.classNames(ingresses, c.records))); !slices.Equal(got, c.want) {
 				t.Errorf("the classes are %q, want %q", got, c.want)
 			}
 		})

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file reads the objects that a load balancer depends on, once. All come from caches, except
@@ -28,13 +28,13 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if g.Unconfirmed(key) {
 		g = g.withFreshReader()
 	}
-	if err := g.Memories.Ready(ctx); err != nil {
+	if err := g.Records.Ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading the records: %w", err)
 	}
 	now := time.Now()
-	record, memory := g.Memories.Get(key), g.Memories.Memory(key, now)
+	record, recorded := g.Records.Get(key), g.Records.Parsed(key, now)
 	out := &Snapshot{
-		Snapshot: ingress.Snapshot{Key: key, Memory: memory}, Record: record, ReadAt: now,
+		Snapshot: ingress.Snapshot{Key: key, Recorded: recorded}, Record: record, ReadAt: now,
 	}
 	var err error
 	if out.PausedBy, err = g.pausedBy(ctx, key, g.Cache); err != nil {
@@ -44,7 +44,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	split, homeless := ingress.Place(read, g.Options)
+	split, unplaced := ingress.Place(read, g.Options)
 	out.takePart(split, read, g.Options)
 	if err := g.addSurroundings(ctx, out); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	}
 	out.Disowned = findDisowned(out.Departed, split)
 	out.ConsentWithdrawn = map[string]diag.Diagnostic{}
-	for _, d := range homeless {
+	for _, d := range unplaced {
 		if d.Reason == diag.ConsentWithdrawn {
 			out.ConsentWithdrawn[d.Source.Object()] = d
 		}
@@ -68,12 +68,12 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 // read reads the Ingresses of a load balancer, and the objects that decide their load balancers and
 // settings. All its Ingresses are among the departed until they are known to be members.
 func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read ingress.Objects, err error) {
-	key, memory, now := of.Key, of.Memory, of.ReadAt
-	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
+	key, recorded, now := of.Key, of.Recorded, of.ReadAt
+	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(recorded.Members)))
 	if of.Departed, err = g.ingresses(ctx, names); err != nil {
 		return read, err
 	}
-	if err := g.confirmIngresses(ctx, of.Departed, memory); err != nil {
+	if err := g.confirmIngresses(ctx, of.Departed, recorded); err != nil {
 		return read, err
 	}
 	if of.Vanished, err = g.vanished(ctx, key, of.Departed, now); err != nil {
@@ -85,21 +85,21 @@ func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read ingress.Objects
 	}
 	maps.Copy(beside, of.Departed) // a moving Ingress belongs to both
 	read.Ingresses = onlyExisting(beside)
-	read.Memories = g.Memories.MemoriesOf(names, now)
-	memory.Members = maps.Clone(memory.Members)
-	read.Memories[key] = memory
-	keepServing(of.Vanished, of.Departed, read.Memories)
-	of.Memory = memory
-	g.Memories.AddPinned(g.Options.Literal, read.Memories)
-	named := g.classNames(read.Ingresses, read.Memories)
+	read.Records = g.Records.ParsedOf(names, now)
+	recorded.Members = maps.Clone(recorded.Members)
+	read.Records[key] = recorded
+	keepServing(of.Vanished, of.Departed, read.Records)
+	of.Recorded = recorded
+	g.Records.AddPinned(g.Options.Literal, read.Records)
+	named := g.classNames(read.Ingresses, read.Records)
 	if err := g.addClasses(ctx, named, &read, versions{}); err != nil {
 		return read, err
 	}
-	if err := g.references(ctx, key, of.Departed, memory, &read); err != nil {
+	if err := g.references(ctx, key, of.Departed, recorded, &read); err != nil {
 		return read, err
 	}
 	// A reservation of a host counts only while the class lets its namespace serve the host.
-	more := slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(of.Vanished))
+	more := slices.Concat(slices.Collect(maps.Values(recorded.Hosts)), namespacesOf(of.Vanished))
 	read.Namespaces, err = g.namespaces(ctx, read.Ingresses, more...)
 	return read, err
 }
@@ -108,7 +108,7 @@ func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read ingress.Objects
 func (g *Snapshot) takePart(
 	split []ingress.Snapshot, read ingress.Objects, options ingress.ClassOptions,
 ) {
-	key, memory := g.Key, g.Memory
+	key, recorded := g.Key, g.Recorded
 	g.Class.Name = key.Class()
 	if at := slices.IndexFunc(split, func(s ingress.Snapshot) bool {
 		return s.Key == key
@@ -116,9 +116,9 @@ func (g *Snapshot) takePart(
 		g.Snapshot = split[at]
 	} else if class := ingress.FindClass(read, options, g.Class.Name); class != nil {
 		g.Class = *class // for the capabilities of the cloud
-	} else if memory.Class != nil {
+	} else if recorded.Class != nil {
 		// for the protection from deletion
-		g.Class.LoadBalancerClassSpec = *memory.Class
+		g.Class.LoadBalancerClassSpec = *recorded.Class
 	}
 	g.Actual = map[string]*networkingv1.Ingress{}
 	for _, ing := range slices.Concat(g.Ingresses, g.LeftOut) {
@@ -151,17 +151,17 @@ func (g *Snapshot) settleDepartures(split []ingress.Snapshot, read ingress.Objec
 	for name := range g.Vanished { // the record may lack a version to serve
 		delete(g.Departed, name)
 	}
-	memory := read.Memories[g.Key]
+	recorded := read.Records[g.Key]
 	g.AwaitingRoom = map[string]bool{}
 	for _, ing := range g.LeftOut {
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		if g.AwaitingRoom[name] = true; !hasMember(memory, name) {
+		if g.AwaitingRoom[name] = true; !hasMember(recorded, name) {
 			delete(g.Departed, name)
 		}
 	}
 	g.keepRefused(read, options)
 	maps.DeleteFunc(g.Departed, func(name string, ing *networkingv1.Ingress) bool {
-		return isRejected(ing, memory.Members[name]) &&
+		return isRejected(ing, recorded.Members[name]) &&
 			!slices.ContainsFunc(ingress.LeftAlone(read, options, split), func(d diag.Diagnostic) bool {
 				return d.Source.Object() == name
 			})
@@ -183,7 +183,7 @@ func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.ClassOptions) 
 		return // to validate classes at each reconcile takes time
 	}
 	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
-		if name := m.Owner.String(); !hasMember(g.Memory, name) {
+		if name := m.Owner.String(); !hasMember(g.Recorded, name) {
 			delete(g.Departed, name)
 			g.Actual[name] = m.Ingress
 		}
@@ -205,16 +205,16 @@ func findDisowned(departed map[string]*networkingv1.Ingress,
 }
 
 // hasMember reports whether a record has an Ingress.
-func hasMember(m memory.LoadBalancer, name string) bool {
+func hasMember(m record.Record, name string) bool {
 	_, found := m.Members[name]
 	return found
 }
 
 // isRejected reports whether the cloud has refused this version of an Ingress, and never served an
 // earlier one. The record keeps the refusal until the Ingress changes.
-func isRejected(ing *networkingv1.Ingress, known memory.Member) bool {
+func isRejected(ing *networkingv1.Ingress, known record.Member) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
-		slices.ContainsFunc(known.Rejections, func(r memory.Rejection) bool {
-			return r.Version == memory.Version(ing)
+		slices.ContainsFunc(known.Rejections, func(r record.Rejection) bool {
+			return r.Version == record.Version(ing)
 		})
 }

@@ -11,7 +11,7 @@ import (
 
 // A slowKeeper answers when it is told to.
 type slowKeeper struct {
-	records.Keeper
+	records.Store
 	asked, answer chan struct{}
 }
 

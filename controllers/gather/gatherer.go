@@ -22,7 +22,7 @@ type Gatherer struct {
 	Judged       *cluster.CertificateCache
 	Pods         cluster.PodReader
 	Directory    *cluster.Dependencies
-	Memories     *records.Cache
+	Records      *records.Cache
 	Scope        string   // the namespace that the operator is limited to; "" for all
 	Paused       []string // load balancers that a setting pauses, by key
 	Options      ingress.ClassOptions

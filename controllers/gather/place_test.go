@@ -89,22 +89,22 @@ func TestTheLoadBalancersOfAnIngress(t *testing.T) {
 		of        map[lb.Key]records.Record
 		homes     []lb.Key
 		refusedAt []lb.Key
-		homeless  []diag.Reason
+		unplaced  []diag.Reason
 	}{
 		"it asks for one":                       {ing: web, homes: []lb.Key{webKey}},
 		"it is remembered by it":                {ing: web, of: map[lb.Key]records.Record{webKey: remembering()}, homes: []lb.Key{webKey}},
 		"it is remembered by another":           {ing: web, of: map[lb.Key]records.Record{publicKey: remembering()}, homes: []lb.Key{webKey, publicKey}},
 		"it is being deleted":                   {ing: asking(deleted), homes: []lb.Key{webKey}},
 		"it is public":                          {ing: asking(public), homes: []lb.Key{publicKey}},
-		"it is broken":                          {ing: asking(broken), homeless: []diag.Reason{diag.AnnotationInvalid}},
+		"it is broken":                          {ing: asking(broken), unplaced: []diag.Reason{diag.AnnotationInvalid}},
 		"it is broken, and a version is known":  {ing: asking(broken), of: map[lb.Key]records.Record{webKey: remembering(isServed, accepted(web.Spec))}, homes: []lb.Key{webKey}},
-		"it is broken, in a group":              {ing: asking(broken, shared), refusedAt: []lb.Key{groupKey}, homeless: []diag.Reason{diag.AnnotationInvalid}},
+		"it is broken, in a group":              {ing: asking(broken, shared), refusedAt: []lb.Key{groupKey}, unplaced: []diag.Reason{diag.AnnotationInvalid}},
 		"it is in a group":                      {ing: asking(shared), homes: []lb.Key{groupKey}},
-		"its class is missing":                  {ing: asking(ofClass("missing")), homeless: []diag.Reason{diag.ClassMissing}},
+		"its class is missing":                  {ing: asking(ofClass("missing")), unplaced: []diag.Reason{diag.ClassMissing}},
 		"its class is not ours":                 {ing: asking(ofClass("foreign"))},
-		"its class lacks its parameters":        {ing: asking(ofClass("broken")), homeless: []diag.Reason{diag.ParametersMissing}},
+		"its class lacks its parameters":        {ing: asking(ofClass("broken")), unplaced: []diag.Reason{diag.ParametersMissing}},
 		"it names a class that never existed":   {ing: named, homes: []lb.Key{albKey}},
-		"its class had parameters, and is gone": {ing: named, of: map[lb.Key]records.Record{"alb/shop/other/internal": pinned}, homeless: []diag.Reason{diag.ClassMissing}},
+		"its class had parameters, and is gone": {ing: named, of: map[lb.Key]records.Record{"alb/shop/other/internal": pinned}, unplaced: []diag.Reason{diag.ClassMissing}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gathererOf(clusterOf(t, lacking.DeepCopy()), c.of)
@@ -113,12 +113,12 @@ func TestTheLoadBalancersOfAnIngress(t *testing.T) {
 			if now, failed := g.versionsOf(t.Context(), maps.Keys(seen)); failed != nil || !maps.Equal(seen, now) || len(seen) < 2 {
 				t.Errorf("it was placed under %v, and there is %v, error %v", seen, now, failed)
 			}
-			var homeless []diag.Reason
+			var unplaced []diag.Reason
 			for _, d := range out.Diagnostics {
-				homeless = append(homeless, d.Reason)
+				unplaced = append(unplaced, d.Reason)
 			}
-			if err != nil || !slices.Equal(out.Keys, c.homes) || !slices.Equal(out.RefusedBy, c.refusedAt) || !slices.Equal(homeless, c.homeless) {
-				t.Errorf("it has %q, is refused at %q, for %q, error %v", out.Keys, out.RefusedBy, homeless, err)
+			if err != nil || !slices.Equal(out.Keys, c.homes) || !slices.Equal(out.RefusedBy, c.refusedAt) || !slices.Equal(unplaced, c.unplaced) {
+				t.Errorf("it has %q, is refused at %q, for %q, error %v", out.Keys, out.RefusedBy, unplaced, err)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ type Placement struct {
 // Existing returns the load balancers of a tenant that have a record, or to which Ingresses were
 // added; true for those with Ingresses.
 func (g *Gatherer) Existing(tenant string) map[lb.Key]bool {
-	out := g.Memories.OfTenant(tenant)
+	out := g.Records.OfTenant(tenant)
 	for _, key := range g.Directory.OfTenant(tenant) {
 		out[key] = true
 	}
@@ -48,7 +48,7 @@ func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Plac
 func (g *Gatherer) place(
 	ctx context.Context, ing *networkingv1.Ingress,
 ) (Placement, versions, error) {
-	if err := g.Memories.Ready(ctx); err != nil {
+	if err := g.Records.Ready(ctx); err != nil {
 		return Placement{}, nil, fmt.Errorf("reading the records: %w", err)
 	}
 	name := cluster.RefOf(cluster.KindIngress, ing).String()
@@ -56,14 +56,14 @@ func (g *Gatherer) place(
 	if err != nil {
 		return Placement{}, nil, err
 	}
-	snapshots, homeless := ingress.Place(objects, g.Options)
-	out, found := Placement{Keys: g.Memories.Holding(name)}, homeless
+	snapshots, unplaced := ingress.Place(objects, g.Options)
+	out, found := Placement{Keys: g.Records.Holding(name)}, unplaced
 	for _, s := range snapshots {
 		out.Keys, found = append(out.Keys, s.Key), slices.Concat(found, s.Diagnostics)
 	}
 	slices.Sort(out.Keys)
 	out.Keys = slices.Compact(out.Keys)
-	out.Diagnostics = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
+	out.Diagnostics = slices.DeleteFunc(unplaced, func(d diag.Diagnostic) bool {
 		return d.Source.Kind != cluster.KindIngress // those of classes are reported with the classes
 	})
 	out.NeedsRoom = slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
@@ -82,8 +82,8 @@ func (g *Gatherer) decisions(
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	o.Ingresses = []*networkingv1.Ingress{&alive}
-	o.Memories = g.Memories.MemoriesOf([]string{name}, time.Now())
-	g.Memories.AddPinned(g.Options.Literal, o.Memories)
+	o.Records = g.Records.ParsedOf([]string{name}, time.Now())
+	g.Records.AddPinned(g.Options.Literal, o.Records)
 	seen = versions{cluster.RefTo(cluster.KindNamespace, "", ing.Namespace): ""}
 	if o.Namespaces, err = g.namespaces(ctx, o.Ingresses); err != nil {
 		return o, nil, err
@@ -91,5 +91,5 @@ func (g *Gatherer) decisions(
 	for _, n := range o.Namespaces {
 		seen.set(cluster.RefOf(cluster.KindNamespace, n), n)
 	}
-	return o, seen, g.addClasses(ctx, g.classNames(o.Ingresses, o.Memories), &o, seen)
+	return o, seen, g.addClasses(ctx, g.classNames(o.Ingresses, o.Records), &o, seen)
 }

@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file reads objects from the cache and, where the cache may be behind, from the API server.
@@ -42,9 +42,9 @@ func (g *Gatherer) ingresses(ctx context.Context,
 // finalizer, and removed after it has lost it. So the last leader may have removed the finalizer
 // while the watch of this cache was broken.
 func (g *Gatherer) confirmIngresses(ctx context.Context, known map[string]*networkingv1.Ingress,
-	memory memory.LoadBalancer) (err error) {
+	recorded record.Record) (err error) {
 	for n, ing := range known {
-		_, remembered := memory.Members[n]
+		_, remembered := recorded.Members[n]
 		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing,
 			v1alpha1.IngressFinalizer)
 		if remembered && ing != nil || !remembered && !held {

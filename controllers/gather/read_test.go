@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file tests what is read from the API server, and not from the cache.
@@ -107,7 +107,7 @@ func TestADoubtIsReadAnew(t *testing.T) {
 	doubted := false
 	g := &Gatherer{
 		Cache: cache, Server: server, Unconfirmed: func(lb.Key) bool { return doubted }, Judged: &cluster.CertificateCache{}, Directory: cluster.NewDependencies(),
-		Memories: records.NewCache(nothing{}, false), Pods: cluster.NewPodReader(cache, false), Secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
+		Records: records.NewCache(nothing{}, false), Pods: cluster.NewPodReader(cache, false), Secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
 	}
 	for i, doubts := range []bool{false, true, false} {
 		server.lists, doubted = nil, doubts
@@ -119,7 +119,7 @@ func TestADoubtIsReadAnew(t *testing.T) {
 }
 
 // nothing is a keeper that remembers nothing.
-type nothing struct{ records.Keeper }
+type nothing struct{ records.Store }
 
 func (nothing) Load(context.Context) (map[lb.Key]records.Record, error) { return nil, nil }
 
@@ -152,9 +152,9 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 			server := &oneIngress{there: c.there}
 			g := &Gatherer{Cache: &countingReader{}, Server: server}
 			known := map[string]*networkingv1.Ingress{"shop/web": c.cached}
-			remembered := memory.LoadBalancer{Members: map[string]memory.Member{}}
+			remembered := record.Record{Members: map[string]record.Member{}}
 			if c.remembered {
-				remembered.Members["shop/web"] = memory.Member{Served: true}
+				remembered.Members["shop/web"] = record.Member{Served: true}
 			}
 			if err := g.confirmIngresses(t.Context(), known, remembered); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file finds and reads the objects that Ingresses name.
@@ -19,17 +19,17 @@ import (
 // references reads the objects to which Ingresses refer, in their current and in their last
 // accepted version. The directory has each name before the object is read.
 func (g *Gatherer) references(ctx context.Context, key lb.Key,
-	ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *ingress.Objects) error {
+	ingresses map[string]*networkingv1.Ingress, recorded record.Record, o *ingress.Objects) error {
 	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {
 			named.Add(ing.Namespace, &ing.Spec)
 		}
-		if accepted := memory.Members[n].LastAccepted; accepted != nil {
+		if accepted := recorded.Members[n].LastAccepted; accepted != nil {
 			named.Add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
 		}
 	}
-	named.addExpectations(o, memory.Class)
+	named.addExpectations(o, recorded.Class)
 	g.Directory.SetReferences(key, named.all())
 	var err error
 	o.Backends, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindBackend], o.Backends)

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -36,7 +36,7 @@ type Snapshot struct {
 	AwaitingRoom map[string]bool
 	// Vanished are the members that are still served after their Ingresses were removed without the
 	// operator, by namespace/name.
-	Vanished map[string]memory.Vanishing
+	Vanished map[string]record.Vanishing
 	// Unheld has the failures to add the finalizer to Ingresses; nil if there is none.
 	Unheld error
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.

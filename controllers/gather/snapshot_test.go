@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -61,7 +61,7 @@ func gathererOf(c client.Client, of map[lb.Key]records.Record) *Gatherer {
 	return &Gatherer{
 		Cache: c, Server: c, Directory: cluster.NewDependencies(), Expectations: expectations.NewReader(c, nil, nil),
 		Secrets: cluster.NewSecretReader(cluster.SecretsAll, c, c), Judged: &cluster.CertificateCache{}, Pods: cluster.NewPodReader(c, false),
-		Memories: records.NewCache(loaded{of: of}, false), Unconfirmed: func(lb.Key) bool { return false },
+		Records: records.NewCache(loaded{of: of}, false), Unconfirmed: func(lb.Key) bool { return false },
 	}
 }
 
@@ -114,7 +114,7 @@ func accepted(spec networkingv1.IngressSpec) func(*v1alpha1.MemberMemory) {
 
 func rejecting(ing *networkingv1.Ingress) func(*v1alpha1.MemberMemory) {
 	return func(m *v1alpha1.MemberMemory) {
-		m.Rejections = []v1alpha1.Rejection{{Version: memory.Version(ing), Message: "refused"}}
+		m.Rejections = []v1alpha1.Rejection{{Version: record.Version(ing), Message: "refused"}}
 	}
 }
 
@@ -164,7 +164,7 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 	record.Memory.Class = &v1alpha1.LoadBalancerClassSpec{Expectations: &v1alpha1.ConfigMapReference{Namespace: "infra", Name: "old"}}
 	g := gathererOf(c, map[lb.Key]records.Record{webKey: record})
 	g.Cache = eager{c, t, g.Directory, []string{cluster.KindService, cluster.KindBackend}}
-	if err := g.Memories.Ready(t.Context()); err != nil {
+	if err := g.Records.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var out ingress.Objects
@@ -174,7 +174,7 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 	namespaced := &v1alpha1.LoadBalancerClass{}
 	namespaced.Spec.Expectations = &v1alpha1.ConfigMapReference{Namespace: "shop", Name: "own"}
 	out.LoadBalancerClasses = []*v1alpha1.LoadBalancerClass{namespaced, {}}
-	if err := g.references(t.Context(), webKey, map[string]*networkingv1.Ingress{"shop/web": ing, "shop/bare": {}, "shop/gone": nil}, g.Memories.Memory(webKey, time.Now()), &out); err != nil {
+	if err := g.references(t.Context(), webKey, map[string]*networkingv1.Ingress{"shop/web": ing, "shop/bare": {}, "shop/gone": nil}, g.Records.Parsed(webKey, time.Now()), &out); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -212,7 +212,7 @@ func TestASnapshotSaysWhichSecretsMayBeRead(t *testing.T) {
 		g := gathererOf(c, nil)
 		g.Secrets = cluster.NewSecretReader(mode, c, c)
 		var o ingress.Objects
-		err := g.references(t.Context(), webKey, map[string]*networkingv1.Ingress{"shop/web": ing}, memory.LoadBalancer{}, &o)
+		err := g.references(t.Context(), webKey, map[string]*networkingv1.Ingress{"shop/web": ing}, record.Record{}, &o)
 		if err != nil || len(o.Judged) != judged || (o.SecretsWithheld == "") != (mode == cluster.SecretsAll) {
 			t.Errorf("%s: %d certificates are judged, withheld is %q, error %v", mode, len(o.Judged), o.SecretsWithheld, err)
 		}
@@ -358,7 +358,7 @@ func TestWhichIngressesDepart(t *testing.T) {
 			if want := c.there != nil && (c.member || c.waits || c.kept); (out.Actual["shop/web"] != nil) != want {
 				t.Errorf("the Ingress is %v", out.Actual)
 			}
-			if m := g.Memories.Memory(c.key, time.Now()).Members["shop/web"]; m.Vanished != nil {
+			if m := g.Records.Parsed(c.key, time.Now()).Members["shop/web"]; m.Vanished != nil {
 				t.Error("what is remembered has changed")
 			}
 		})
@@ -439,7 +439,7 @@ func TestOnlyTheDepartedAreKept(t *testing.T) {
 	}
 	o.Ingresses = []*networkingv1.Ingress{refused("web"), refused("beside"), refused("known")}
 	out := &Snapshot{Actual: map[string]*networkingv1.Ingress{}, Departed: map[string]*networkingv1.Ingress{"shop/web": o.Ingresses[0], "shop/known": o.Ingresses[2], "shop/gone": nil}}
-	out.Key, out.Memory = groupKey, memory.LoadBalancer{Members: map[string]memory.Member{"shop/known": {}}}
+	out.Key, out.Recorded = groupKey, record.Record{Members: map[string]record.Member{"shop/known": {}}}
 	out.keepRefused(o, g.Options)
 	if len(out.Actual) != 1 || out.Actual["shop/web"] != o.Ingresses[0] || len(out.Departed) != 2 || out.Departed["shop/known"] == nil {
 		t.Errorf("the Ingresses are %v, and %v depart", out.Actual, out.Departed)

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file finds Ingresses that have vanished: removed without the operator. An Ingress is removed
@@ -28,13 +28,13 @@ import (
 // API server has confirmed for each of known whether it exists. An Ingress without an accepted
 // version cannot be served: it counts as deleted, so that nothing waits for it.
 func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress,
-	now time.Time) (map[string]memory.Vanishing, error) {
+	now time.Time) (map[string]record.Vanishing, error) {
 	if g.Grace <= 0 {
 		return nil, nil
 	}
 	var gone []v1alpha1.MemberMemory
 	lost := map[string]bool{} // namespaces
-	for _, m := range g.Memories.Get(key).Memory.Members {
+	for _, m := range g.Records.Get(key).Memory.Members {
 		if !stillServed(m) || known[m.Ingress] != nil {
 			continue
 		}
@@ -55,7 +55,7 @@ func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	if err := g.addLosses(ctx, lost, now); err != nil {
 		return nil, err
 	}
-	out := map[string]memory.Vanishing{}
+	out := map[string]record.Vanishing{}
 	for _, m := range gone {
 		v := vanishing(m, confirmed, now)
 		if v.Unconfirmed = v.Unconfirmed || len(lost) >= fewestOfRestore; v.Stays(g.Grace) {
@@ -103,11 +103,11 @@ func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Tim
 func stillServed(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
 
 // vanishing returns the facts of a record about a member that has vanished.
-func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) memory.Vanishing {
+func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) record.Vanishing {
 	if m.VanishedAt == nil {
-		return memory.Vanishing{}
+		return record.Vanishing{}
 	}
-	return memory.Vanishing{
+	return record.Vanishing{
 		For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed,
 		Confirmed: !m.VanishedAt.After(confirmed),
 	}
@@ -124,7 +124,7 @@ func (g *Gatherer) addLosses(ctx context.Context, lost map[string]bool, now time
 	for i := range list.Items {
 		there[cluster.RefOf(cluster.KindIngress, &list.Items[i]).String()] = true
 	}
-	for _, r := range g.Memories.All() {
+	for _, r := range g.Records.All() {
 		for _, m := range r.Memory.Members {
 			if stillServed(m) && g.isRecent(m, now) && !there[m.Ingress] {
 				lost[namespaceOf(m)] = true
@@ -136,10 +136,10 @@ func (g *Gatherer) addLosses(ctx context.Context, lost map[string]bool, now time
 
 // keepServing marks the vanished Ingresses for the compiler to serve, and unmarks the others of
 // known.
-func keepServing(vanished map[string]memory.Vanishing, known map[string]*networkingv1.Ingress,
-	memories map[lb.Key]memory.LoadBalancer) {
-	for _, memory := range memories {
-		for name, m := range memory.Members {
+func keepServing(vanished map[string]record.Vanishing, known map[string]*networkingv1.Ingress,
+	records map[lb.Key]record.Record) {
+	for _, recorded := range records {
+		for name, m := range recorded.Members {
 			if _, asked := known[name]; !asked {
 				continue
 			}
@@ -147,12 +147,12 @@ func keepServing(vanished map[string]memory.Vanishing, known map[string]*network
 			if v, gone := vanished[name]; gone {
 				m.Vanished = &v
 			}
-			memory.Members[name] = m
+			recorded.Members[name] = m
 		}
 	}
 }
 
-func namespacesOf(vanished map[string]memory.Vanishing) []string {
+func namespacesOf(vanished map[string]record.Vanishing) []string {
 	var out []string
 	for name := range vanished {
 		out = append(out, cluster.RefFrom(cluster.KindIngress, name).Namespace)

@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -53,7 +53,7 @@ const vanishedKey, besideKey = lb.Key("fairlead/shop/web/internal"), lb.Key("fai
 
 // loaded is a keeper with records.
 type loaded struct {
-	records.Keeper
+	records.Store
 	of map[lb.Key]records.Record
 }
 
@@ -78,8 +78,8 @@ func vanishingGatherer(t *testing.T, there []string, annotated string, remembere
 		r.Memory.Members = members
 		of[key] = r
 	}
-	g := &Gatherer{Cache: b.Build(), Memories: records.NewCache(loaded{of: of}, false), Grace: time.Hour}
-	if err := g.Memories.Ready(t.Context()); err != nil {
+	g := &Gatherer{Cache: b.Build(), Records: records.NewCache(loaded{of: of}, false), Grace: time.Hour}
+	if err := g.Records.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return g
@@ -211,13 +211,13 @@ func TestWhatIsConfirmed(t *testing.T) {
 // The compiler serves those that have vanished. What it remembers of one that was looked for and is
 // there again has not vanished; one that was not looked for stays as it is.
 func TestServingOnThoseThatHaveVanished(t *testing.T) {
-	before, now := &memory.Vanishing{For: time.Minute}, memory.Vanishing{For: time.Hour}
-	memories := map[lb.Key]memory.LoadBalancer{vanishedKey: {Members: map[string]memory.Member{
+	before, now := &record.Vanishing{For: time.Minute}, record.Vanishing{For: time.Hour}
+	records := map[lb.Key]record.Record{vanishedKey: {Members: map[string]record.Member{
 		"shop/gone": {Served: true}, "shop/back": {Vanished: before}, "shop/other": {Vanished: before},
 	}}}
-	keepServing(map[string]memory.Vanishing{"shop/gone": now}, map[string]*networkingv1.Ingress{"shop/gone": nil, "shop/back": {}}, memories)
-	want := map[string]memory.Member{"shop/gone": {Served: true, Vanished: &now}, "shop/back": {}, "shop/other": {Vanished: before}}
-	if diff := cmp.Diff(want, memories[vanishedKey].Members); diff != "" {
+	keepServing(map[string]record.Vanishing{"shop/gone": now}, map[string]*networkingv1.Ingress{"shop/gone": nil, "shop/back": {}}, records)
+	want := map[string]record.Member{"shop/gone": {Served: true, Vanished: &now}, "shop/back": {}, "shop/other": {Vanished: before}}
+	if diff := cmp.Diff(want, records[vanishedKey].Members); diff != "" {
 		t.Errorf("what is remembered is (-want +got)\n%s", diff)
 	}
 }
@@ -245,9 +245,9 @@ func TestNotingWhatHasVanished(t *testing.T) {
 		"it is released, and does not exist":       {known: member(&before, true), want: member(&before, true)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &Snapshot{ReadAt: readAt.Add(time.Millisecond), Vanished: map[string]memory.Vanishing{}, Actual: map[string]*networkingv1.Ingress{}}
+			g := &Snapshot{ReadAt: readAt.Add(time.Millisecond), Vanished: map[string]record.Vanishing{}, Actual: map[string]*networkingv1.Ingress{}}
 			if c.gone {
-				g.Vanished["shop/web"] = memory.Vanishing{Unconfirmed: c.unconfirmed}
+				g.Vanished["shop/web"] = record.Vanishing{Unconfirmed: c.unconfirmed}
 			}
 			if c.exists {
 				g.Actual["shop/web"] = &networkingv1.Ingress{}
@@ -308,10 +308,10 @@ func TestTheMessageOfThoseThatHaveVanished(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &Snapshot{Vanished: map[string]memory.Vanishing{}}
+			g := &Snapshot{Vanished: map[string]record.Vanishing{}}
 			for i := range c.vanished {
 				name := fmt.Sprintf("shop/%d", i)
-				g.Vanished[name] = memory.Vanishing{Unconfirmed: i < c.unconfirmed}
+				g.Vanished[name] = record.Vanishing{Unconfirmed: i < c.unconfirmed}
 				at := metav1.NewTime(at.Add(time.Duration(c.vanished-1-i) * time.Minute)) // the first is the last to go
 				g.Record.Memory.Members = append(g.Record.Memory.Members, v1alpha1.MemberMemory{Ingress: name, VanishedAt: &at})
 			}
@@ -327,7 +327,7 @@ func TestTheMessageOfThoseThatHaveVanished(t *testing.T) {
 // An operator that only plans has no record of when an Ingress vanished.
 func TestTheMessageOfOneThatIsNotRecorded(t *testing.T) {
 	for name, members := range map[string][]v1alpha1.MemberMemory{"not at all": nil, "without a time": served("web")} {
-		g := &Snapshot{Vanished: map[string]memory.Vanishing{"shop/web": {}}}
+		g := &Snapshot{Vanished: map[string]record.Vanishing{"shop/web": {}}}
 		g.Record.Memory.Members = members
 		if got := g.VanishedMessage(); !strings.Contains(got, "shop/web") {
 			t.Errorf("%s: it says %q", name, got)
@@ -337,7 +337,7 @@ func TestTheMessageOfOneThatIsNotRecorded(t *testing.T) {
 
 // The namespace of an Ingress that has vanished is read: its class may ask for it.
 func TestTheNamespaceOfOneThatHasVanished(t *testing.T) {
-	if got := namespacesOf(map[string]memory.Vanishing{"shop/web": {}}); !slices.Equal(got, []string{"shop"}) {
+	if got := namespacesOf(map[string]record.Vanishing{"shop/web": {}}); !slices.Equal(got, []string{"shop"}) {
 		t.Errorf("the namespaces are %q", got)
 	}
 }

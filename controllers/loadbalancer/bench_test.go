@@ -120,11 +120,11 @@ func (b *bench) settle() {
 		if _, err := b.reconcile(); err != nil {
 			b.Fatal(err)
 		}
-		if p := b.Memories.Get(benchKey).LastPlan; p != nil && int(p.Done) == len(p.Steps)+int(p.OmittedSteps) {
+		if p := b.Records.Get(benchKey).LastPlan; p != nil && int(p.Done) == len(p.Steps)+int(p.OmittedSteps) {
 			return
 		}
 	}
-	b.Fatalf("it does not settle: %+v", b.Memories.Get(benchKey))
+	b.Fatalf("it does not settle: %+v", b.Records.Get(benchKey))
 }
 
 // rules is how many rules the cloud has.

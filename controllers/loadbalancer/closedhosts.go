@@ -91,7 +91,7 @@ func (c *causes) namersOf(o outcome.Outcome, f expectations.Offence) (out []stri
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.changed)) {
-		version := o.Snapshot.Memory.Members[name].LastAccepted
+		version := o.Snapshot.Recorded.Members[name].LastAccepted
 		if version == nil {
 			continue
 		}
@@ -107,7 +107,7 @@ func (c *causes) namersOf(o outcome.Outcome, f expectations.Offence) (out []stri
 
 // giver returns the namespace that gave up the host of an offence; "" if it is not known.
 func giver(o outcome.Outcome, f expectations.Offence, by []string) string {
-	for _, c := range o.Snapshot.Memory.Closed {
+	for _, c := range o.Snapshot.Recorded.Closed {
 		if c.Host == f.Host && c.GivenUpBy != "" {
 			return c.GivenUpBy
 		}
@@ -118,5 +118,5 @@ func giver(o outcome.Outcome, f expectations.Offence, by []string) string {
 	case len(by) > 0:
 		return namespaceOf(by[0])
 	}
-	return o.Snapshot.Memory.Hosts[f.Host]
+	return o.Snapshot.Recorded.Hosts[f.Host]
 }

@@ -98,7 +98,7 @@ func (r restart) checkGivenUp() {
 
 // degraded returns the message of the condition Degraded; "" if it is false.
 func (r restart) degraded() string {
-	c := meta.FindStatusCondition(r.Memories.Get(sharedKey).Conditions, v1alpha1.ConditionDegraded)
+	c := meta.FindStatusCondition(r.Records.Get(sharedKey).Conditions, v1alpha1.ConditionDegraded)
 	if c == nil || c.Status != "True" {
 		return ""
 	}
@@ -106,7 +106,7 @@ func (r restart) degraded() string {
 }
 
 func (r restart) isProgrammed() bool {
-	return meta.IsStatusConditionTrue(r.Memories.Get(sharedKey).Conditions, v1alpha1.ConditionProgrammed)
+	return meta.IsStatusConditionTrue(r.Records.Get(sharedKey).Conditions, v1alpha1.ConditionProgrammed)
 }
 
 // Whatever alice does to give up her host, it is carried out, with all that she changes beside it,
@@ -179,7 +179,7 @@ func (c givenUp) test(t *testing.T, act func(restart, bool)) {
 
 // closed returns the closed hosts of the record, and the Ingresses of bob that are told of one.
 func (r restart) closed() (hosts []string, told bool) {
-	record := r.Memories.Get(sharedKey)
+	record := r.Records.Get(sharedKey)
 	for _, c := range record.Memory.ClosedHosts {
 		hosts = append(hosts, c.Host)
 	}
@@ -398,7 +398,7 @@ func TestAWildcardThatIsGivenUpIsClosed(t *testing.T) {
 			t.Error("the Ingress that alice deleted stays")
 		}
 		n := 0
-		for _, d := range r.Memories.Get(sharedKey).Diagnostics {
+		for _, d := range r.Records.Get(sharedKey).Diagnostics {
 			if d.Reason == string(diag.HostClosed) {
 				n++
 			}

@@ -73,7 +73,7 @@ func (b *bench) edit(host string, paths ...string) {
 // programmed checks the reason of the condition Programmed, and that of Degraded.
 func (b *bench) programmed(reason, degraded string) {
 	b.Helper()
-	r := b.Memories.Get(benchKey)
+	r := b.Records.Get(benchKey)
 	for kind, want := range map[string]string{v1alpha1.ConditionProgrammed: reason, v1alpha1.ConditionDegraded: degraded} {
 		if c := meta.FindStatusCondition(r.Conditions, kind); c == nil || c.Reason != want {
 			b.Errorf("%s is %+v, want the reason %s", kind, c, want)
@@ -84,7 +84,7 @@ func (b *bench) programmed(reason, degraded string) {
 // told returns the diagnostics about expectations.
 func (b *bench) told() []string {
 	var out []string
-	for _, d := range b.Memories.Get(benchKey).Diagnostics {
+	for _, d := range b.Records.Get(benchKey).Diagnostics {
 		if d.Reason == string(diag.ExpectationViolated) {
 			out = append(out, d.Source+": "+d.Message)
 		}
@@ -102,7 +102,7 @@ func TestAPlanThatViolatesAnExpectationIsWithheld(t *testing.T) {
 	if n := b.rules(); n != rules {
 		t.Errorf("there are %d rules, and %d before", n, rules)
 	}
-	c := meta.FindStatusCondition(b.Memories.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
+	c := meta.FindStatusCondition(b.Records.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
 	for _, part := range []string{`expectation "no-admin" of ConfigMap platform/rules`, "curl http://shop.example/admin", "must not be forwarded", "shop/web"} {
 		if !strings.Contains(c.Message, part) {
 			t.Errorf("%q lacks %q", c.Message, part)

@@ -121,7 +121,7 @@ func fight(t *testing.T, seed uint64) {
 			}
 			if f.check(); t.Failed() {
 				t.Logf("-seed %d\n%s", seed, strings.Join(f.log, "\n"))
-				r := f.Memories.Get(sharedKey)
+				r := f.Records.Get(sharedKey)
 				t.Logf("%v", r.Conditions)
 				t.Logf("%v", r.LastPlan)
 				return

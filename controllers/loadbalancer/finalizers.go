@@ -67,7 +67,7 @@ func revertUnheld(g *gather.Snapshot, failures []error) {
 	}
 	var reverted []ingress.Member
 	for _, m := range g.Members {
-		err, known := failed[m.Owner.String()], g.Memory.Members[m.Owner.String()]
+		err, known := failed[m.Owner.String()], g.Recorded.Members[m.Owner.String()]
 		if err == nil || m.Leaving || known.Served && known.LastAccepted == nil {
 			continue // what is served stays, also if there is no version to return to
 		}

@@ -77,7 +77,7 @@ func TestWhichMembersAreEnrolled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			if err := b.Memories.Ready(t.Context()); err != nil {
+			if err := b.Records.Ready(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{c.member}}}
@@ -113,7 +113,7 @@ func TestTheStatusOfADepartingIngressIsNotRepaired(t *testing.T) {
 		ing := b.ingress()
 		member := ingress.Member{Ingress: ing, Owner: routing.Owner{Namespace: "shop", Name: "web"}, Leaving: departs, Departing: departs}
 		g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{member}}}
-		if err := b.Memories.Ready(t.Context()); err != nil {
+		if err := b.Records.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Ingresses.AddFinalizer(t.Context(), ing); err != nil {

@@ -58,11 +58,11 @@ func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed,
 	defer b.mu.Unlock()
 	last, known := b.views[g.Key]
 	if found = last.foreign; last.seen != seen {
-		ours := planner.HasDigest(g.Memory.Rules)
+		ours := planner.HasDigest(g.Recorded.Rules)
 		switch {
 		case known:
 			ours = planner.HasDigest(outcome.OwnRules(last.seen, last.want, last.foreign))
-		case len(g.Memory.Rules) > 0:
+		case len(g.Recorded.Rules) > 0:
 		case g.HasChanges() || planner.MissesRules(seen, want):
 			// rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }

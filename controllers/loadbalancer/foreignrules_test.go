@@ -63,7 +63,7 @@ func TestWhichRulesAreForeign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
-			if g.Memory.Rules = c.recorded; c.changes {
+			if g.Recorded.Rules = c.recorded; c.changes {
 				g.Members = []ingress.Member{fresh}
 			}
 			var rules foreignRules
@@ -93,7 +93,7 @@ func TestForeignRulesOfTheNextObservation(t *testing.T) {
 	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
 	var rules foreignRules
 	rules.find(g, on(web, byHand), wanted(web))
-	g.Memory.Rules = []string{planner.RuleDigest(80, byHand), planner.RuleDigest(80, again)} // is older than what was observed
+	g.Recorded.Rules = []string{planner.RuleDigest(80, byHand), planner.RuleDigest(80, again)} // is older than what was observed
 	found, news := rules.find(g, on(web, byHand, again), wanted())
 	if got := hostsOf(found); !slices.Equal(got, []string{"again.example", "hand.example"}) || !news {
 		t.Errorf("foreign are %q, and they are new: %t", got, news)

@@ -145,7 +145,7 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
 			if add(next); c.changed[f.Now] && now != next {
 				c.doubtful = append(c.doubtful, next)
 			}
-		case c.closes(o, f, by) && c.close(&hold, f, giver(o, f, by), o.Snapshot.Memory.Closed):
+		case c.closes(o, f, by) && c.close(&hold, f, giver(o, f, by), o.Snapshot.Recorded.Closed):
 			if isHeld(next) { // what it asks for elsewhere may be permitted
 				c.doubtful = append(c.doubtful, next)
 			}
@@ -178,7 +178,7 @@ func namespaceOf(ingress string) string {
 // isItsOwn reports whether only its namespace can have caused a violation: the class is as it was
 // when the last plan was carried out.
 func isItsOwn(o outcome.Outcome) bool {
-	last := o.Snapshot.Memory.Class
+	last := o.Snapshot.Recorded.Class
 	return last != nil && equality.Semantic.DeepEqual(*last, o.Snapshot.Class.LoadBalancerClassSpec)
 }
 

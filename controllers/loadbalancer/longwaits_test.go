@@ -26,8 +26,8 @@ import (
 func waiter(t *testing.T) (*Reconciler, *countingKeeper) {
 	t.Helper()
 	kept := &countingKeeper{known: map[lb.Key]records.Record{benchKey: {Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}}}
-	r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
-	if err := r.Memories.Ready(t.Context()); err != nil {
+	r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Records: records.NewCache(kept, false)}}}
+	if err := r.Records.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return r, kept

@@ -19,7 +19,7 @@ import (
 func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed,
 	now time.Time) error {
 	known := &g.Record.Memory
-	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" &&
+	missing := r.Records.Store.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" &&
 		g.Record.LastPlan == nil)
 	switch {
 	case r.Grace <= 0 || r.ReadOnly || !seen.Exists:

@@ -75,7 +75,7 @@ func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	if err := b.addFinalizers(b.Context(), b.gathered()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Memories.Keeper.Claim(b.Context(), benchKey); err != nil {
+	if err := b.Records.Store.Claim(b.Context(), benchKey); err != nil {
 		t.Fatal(err)
 	}
 	other := newBench(t, ask("shop.example"), service()) // which makes what this one's cloud gets
@@ -174,7 +174,7 @@ func (b *bench) loseRecord() {
 		b.Fatal(err)
 	}
 	report.ResourceVersion = "later"
-	b.Memories.Keeper.KeyOfChanged(report)
+	b.Records.Store.KeyOfChanged(report)
 }
 
 // confirm annotates the LoadBalancer.
@@ -188,7 +188,7 @@ func (b *bench) confirm(at time.Time) {
 	if err := b.Update(b.Context(), report); err != nil {
 		b.Fatal(err)
 	}
-	b.Memories.Keeper.KeyOfChanged(report)
+	b.Records.Store.KeyOfChanged(report)
 }
 
 // After a restart, a load balancer that is kept without an Ingress, and whose LoadBalancer is gone,

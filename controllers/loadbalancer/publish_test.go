@@ -118,13 +118,13 @@ func TestTheAddressIsInTheRecordFirst(t *testing.T) {
 			ing := published(false)
 			ing.Status.LoadBalancer.Ingress = nil
 			b := newBench(t, ing)
-			if err := b.Memories.Ready(t.Context()); err != nil {
+			if err := b.Records.Ready(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if c.unrecorded {
 				a := b.archive("")
 				a.failure = errStep
-				b.Memories.Keeper = a
+				b.Records.Store = a
 			}
 			if c.refused {
 				b.Ingresses = ingresses.NewWriter(interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
@@ -143,7 +143,7 @@ func TestTheAddressIsInTheRecordFirst(t *testing.T) {
 			if _, err := b.publish(t.Context(), o, next); (err != nil) != (c.unrecorded || c.refused) {
 				t.Errorf("the error is %v", err)
 			}
-			if saved := b.Memories.Get(benchKey).Address != ""; saved != c.saved {
+			if saved := b.Records.Get(benchKey).Address != ""; saved != c.saved {
 				t.Errorf("the record is written: %t", saved)
 			}
 			if at := next.Memory.Members[0].PublishedAt != nil; at != c.published || c.unrecorded && len(b.ingress().Status.LoadBalancer.Ingress) > 0 {

@@ -114,7 +114,7 @@ func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, facts lb.
 // claim writes the record before a plan is carried out. If the write fails, another operator may
 // change the load balancer, so the observation is dropped.
 func (r *Reconciler) claim(ctx context.Context, key lb.Key) error {
-	err := r.Memories.Keeper.Claim(ctx, key)
+	err := r.Records.Store.Claim(ctx, key)
 	if err != nil {
 		r.forget(key)
 		r.gate.Forget(key)
@@ -138,7 +138,7 @@ func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 
 // forgetIfOvertaken drops the observation of a load balancer that another operator has changed.
 func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
-	taken, err := r.Memories.Keeper.Overtaken(ctx, key)
+	taken, err := r.Records.Store.Overtaken(ctx, key)
 	if taken {
 		r.forget(key)
 		r.gate.Forget(key)

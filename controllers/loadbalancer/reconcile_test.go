@@ -125,7 +125,7 @@ func TestWhatIsClaimed(t *testing.T) {
 
 // overtaking is a keeper of records that another operator writes, too.
 type overtaking struct {
-	records.Keeper
+	records.Store
 	refuses error
 	taken   bool
 }
@@ -134,7 +134,7 @@ func (o *overtaking) Claim(ctx context.Context, key lb.Key) error {
 	if o.refuses != nil {
 		return o.refuses
 	}
-	return o.Keeper.Claim(ctx, key)
+	return o.Store.Claim(ctx, key)
 }
 
 func (o *overtaking) Overtaken(context.Context, lb.Key) (bool, error) { return o.taken, nil }
@@ -174,8 +174,8 @@ func TestWhatIsKnownToBeServed(t *testing.T) {
 	if b.settle(); !b.serves(benchKey, b.compiled()) {
 		t.Error("it is not known")
 	}
-	other := &overtaking{Keeper: b.Memories.Keeper, refuses: errStep}
-	b.Memories.Keeper = other
+	other := &overtaking{Store: b.Records.Store, refuses: errStep}
+	b.Records.Store = other
 	known := b.compiled()
 	b.change()
 	if _, err := b.reconcile(); !errors.Is(err, errStep) || b.serves(benchKey, known) || b.lastObserved(benchKey) != nil {

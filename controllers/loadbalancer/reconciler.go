@@ -75,7 +75,7 @@ func New(p Parts) *Reconciler {
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 	}
 	r.Unconfirmed = r.doubts.isUnconfirmed
-	r.Options.Existing, r.Options.CertificatesOf = r.Existing, p.Memories.CertificatesOf
+	r.Options.Existing, r.Options.CertificatesOf = r.Existing, p.Records.CertificatesOf
 	if !p.ReadOnly {
 		r.looked = p.Targets.Recheck
 	}
@@ -109,7 +109,7 @@ func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record)
 		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped",
 			"ingresses", lost)
 	}
-	return errors.Join(err, r.Memories.Save(ctx, key, records.CopyOf(next)))
+	return errors.Join(err, r.Records.Save(ctx, key, records.CopyOf(next)))
 }
 
 // enqueueUnassigned enqueues Ingresses that may have no load balancer, so that events report the

@@ -63,7 +63,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if o.Finished(&next) && err == nil {
 		err := r.finish(ctx, o, free)
 		r.fillRoom(ctx, o.Snapshot)
-		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // their name is free
+		r.Awaken(ctx, append(ended, r.Records.SameName(key)...)) // their name is free
 		return reconcile.Result{}, err
 	}
 	if !o.Observed.Exists && len(o.Snapshot.Departed) == 0 && (len(o.Snapshot.Members) == 0 ||
@@ -121,7 +121,7 @@ func (r *Reconciler) finish(
 	r.Waits.Forget(key)
 	r.doubts.forget(key)
 	r.gate.Forget(key)
-	if err := r.Memories.Drop(ctx, key); err != nil {
+	if err := r.Records.Drop(ctx, key); err != nil {
 		return err
 	}
 	return r.removeFinalizers(ctx, o, free)
@@ -213,14 +213,14 @@ func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.
 		}
 	}
 	if o.Finished(&next) {
-		err := r.Memories.Drop(ctx, key)
+		err := r.Records.Drop(ctx, key)
 		r.fillRoom(ctx, o.Snapshot)
 		return reconcile.Result{}, err
 	}
 	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := r.Memories.Save(ctx, key, next); err != nil {
+	if err := r.Records.Save(ctx, key, next); err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: r.jittered()}, nil

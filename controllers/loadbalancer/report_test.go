@@ -53,7 +53,7 @@ func done(change func(*outcome.Outcome)) outcome.Outcome {
 func readyBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
 	b := newBench(t, objects...)
-	if err := b.Memories.Ready(t.Context()); err != nil {
+	if err := b.Records.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -115,7 +115,7 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 				if failed == "the record" {
 					a := b.archive("")
 					a.failure = errStep
-					b.Memories.Keeper = a
+					b.Records.Store = a
 				}
 				out, err := b.report(t.Context(), o)
 				least, most := c.least, c.most
@@ -147,7 +147,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := readyBench(t, ask("shop.example"), service())
 			for _, key := range []lb.Key{named, same} {
-				if err := b.Memories.Save(t.Context(), key, records.Record{Address: "there"}); err != nil {
+				if err := b.Records.Save(t.Context(), key, records.Record{Address: "there"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -177,7 +177,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 			})
 			_, err := b.report(t.Context(), o)
 			left := map[string]bool{
-				"the record": slices.Contains(b.Memories.Keys(), named), "the observation": b.lastObserved(named) != nil, "what was written": b.writes.byKey[named] != nil,
+				"the record": slices.Contains(b.Records.Keys(), named), "the observation": b.lastObserved(named) != nil, "what was written": b.writes.byKey[named] != nil,
 				"the expected groups": b.Targets.Compiled(named, cluster.Ref{Kind: cluster.KindService}), "its rules": b.Reconciler.rules.views[named].seen != nil,
 				"a wait": !b.Waits.Since(named, v1alpha1.ReasonQueued).IsZero(), "a doubt": b.doubts.isUnconfirmed(named), "when it was written": !b.quiet[named].IsZero(),
 			}
@@ -232,7 +232,7 @@ func TestWhatAnIngressThatDepartsLeavesBehind(t *testing.T) {
 			if c.failing {
 				a := b.archive("")
 				a.failure = errStep
-				b.Memories.Keeper = a
+				b.Records.Store = a
 			}
 			o := done(func(o *outcome.Outcome) {
 				o.Built.LoadBalancer = lb.LoadBalancer{Key: benchKey}
@@ -299,7 +299,7 @@ func TestUntilWhenTheRecordHasAnAddress(t *testing.T) {
 			if _, err := b.report(t.Context(), o); errors.Is(err, refuses) != (c.departed || c.unwritable) {
 				t.Errorf("the error is %v", err)
 			}
-			if kept := b.Memories.Get(benchKey).Address != ""; kept != c.kept {
+			if kept := b.Records.Get(benchKey).Address != ""; kept != c.kept {
 				t.Errorf("the record has an address: %t", kept)
 			}
 		})
@@ -406,7 +406,7 @@ func TestACloudThatCannotBeReadIsReported(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 		end()
-		r := b.Memories.Get(benchKey)
+		r := b.Records.Get(benchKey)
 		programmed, waiting := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionProgrammed), meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 		if saved := r.LastError == failure.Error() && programmed != nil && programmed.Status == metav1.ConditionFalse && waiting.Status == metav1.ConditionFalse; saved != c.saved {
 			t.Errorf("%s: it is reported: %t, %+v", name, saved, r)
@@ -437,7 +437,7 @@ func TestWhatAReportTellsOthers(t *testing.T) {
 	if _, exists := b.Targets.TargetsOf(group); !exists {
 		t.Error("the target group is not known")
 	}
-	r := b.Memories.Get(benchKey)
+	r := b.Records.Get(benchKey)
 	if c := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting); c == nil || c.Status != metav1.ConditionTrue {
 		t.Errorf("the condition is %v", c)
 	}
@@ -464,8 +464,8 @@ func TestARefusalIsReportedByTheNextReconcile(t *testing.T) {
 		if len(b.Unassigned) == 0 {
 			continue
 		}
-		if err != nil || out.RequeueAfter != queue.AfterConflict || len(b.Memories.Get(benchKey).Diagnostics) > 0 {
-			t.Errorf("it is reconciled again after %s, reported is %v, error %v", out.RequeueAfter, b.Memories.Get(benchKey).Diagnostics, err)
+		if err != nil || out.RequeueAfter != queue.AfterConflict || len(b.Records.Get(benchKey).Diagnostics) > 0 {
+			t.Errorf("it is reconciled again after %s, reported is %v, error %v", out.RequeueAfter, b.Records.Get(benchKey).Diagnostics, err)
 		}
 		break
 	}
@@ -477,8 +477,8 @@ func TestARefusalIsReportedByTheNextReconcile(t *testing.T) {
 		o.Snapshot.Record.Diagnostics = []v1alpha1.Diagnostic{{Reason: string(diag.Protected)}}
 		o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{{Version: "v", Capabilities: "of another cloud"}}}}
 	})
-	if _, err := b.report(t.Context(), o); err != nil || len(b.Memories.Get(benchKey).Diagnostics) != 1 {
-		t.Errorf("reported is %v, error %v", b.Memories.Get(benchKey).Diagnostics, err)
+	if _, err := b.report(t.Context(), o); err != nil || len(b.Records.Get(benchKey).Diagnostics) != 1 {
+		t.Errorf("reported is %v, error %v", b.Records.Get(benchKey).Diagnostics, err)
 	}
 	b = newBench(t, ask("shop.example"), service())
 	b.place()
@@ -504,7 +504,7 @@ func TestThePreviewOfAPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := readyBench(t, published(false))
 			b.ReadOnly = true
-			if err := b.Memories.Save(t.Context(), benchKey, records.Record{Address: "before"}); err != nil {
+			if err := b.Records.Save(t.Context(), benchKey, records.Record{Address: "before"}); err != nil {
 				t.Fatal(err)
 			}
 			b.Directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "web"), []lb.Key{benchKey})
@@ -519,7 +519,7 @@ func TestThePreviewOfAPlan(t *testing.T) {
 			})
 			b.observer.keep(benchKey, o.Observed)
 			if c.failing {
-				b.Memories.Keeper = failingKeeper{b.Memories.Keeper}
+				b.Records.Store = failingStore{b.Records.Store}
 			}
 			out, err := b.report(t.Context(), o)
 			if errors.Is(err, errStep) != c.failing || (out.RequeueAfter > 0) != (c.left && !c.failing) {
@@ -528,15 +528,15 @@ func TestThePreviewOfAPlan(t *testing.T) {
 			if released := len(b.Directory.MembersOf(benchKey)) == 0; released != c.released || (len(o.Snapshot.Departed) == 0) != (c.released || !c.departed) {
 				t.Errorf("it is let go of: %t, departed are %v", released, o.Snapshot.Departed)
 			}
-			if left := slices.Contains(b.Memories.Keys(), benchKey); left != (c.left || c.failing) || b.lastObserved(benchKey) != nil || len(b.ingress().Finalizers) == 0 {
+			if left := slices.Contains(b.Records.Keys(), benchKey); left != (c.left || c.failing) || b.lastObserved(benchKey) != nil || len(b.ingress().Finalizers) == 0 {
 				t.Errorf("the report is left: %t, the observation %v", left, b.lastObserved(benchKey))
 			}
 		})
 	}
 }
 
-// failingKeeper is a keeper that cannot write.
-type failingKeeper struct{ records.Keeper }
+// failingStore is a keeper that cannot write.
+type failingStore struct{ records.Store }
 
-func (failingKeeper) Save(context.Context, lb.Key, records.Record) error { return errStep }
-func (failingKeeper) Drop(context.Context, lb.Key) error                 { return errStep }
+func (failingStore) Save(context.Context, lb.Key, records.Record) error { return errStep }
+func (failingStore) Drop(context.Context, lb.Key) error                 { return errStep }

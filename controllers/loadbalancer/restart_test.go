@@ -276,10 +276,10 @@ expectations:
 		"it is deleted, and the record lacks the closed hosts": func(r restart) {
 			r.remove("alice", "web", false)
 			r.work()
-			known := r.Memories.Get(sharedKey)
+			known := r.Records.Get(sharedKey)
 			record := *known.DeepCopy()
 			record.Memory.ClosedHosts = nil
-			if err := r.Memories.Save(r.Context(), sharedKey, record); err != nil {
+			if err := r.Records.Save(r.Context(), sharedKey, record); err != nil {
 				r.Fatal(err)
 			}
 		},

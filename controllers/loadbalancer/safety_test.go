@@ -118,7 +118,7 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := meta.FindStatusCondition(b.Memories.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
+	c := meta.FindStatusCondition(b.Records.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
 	if b.rules() < 25 || c == nil || c.Reason != v1alpha1.ReasonUnconfirmed || result.RequeueAfter != queue.AfterConflict {
 		t.Errorf("after one reading %d rules are there, it says %+v, and comes back in %s", b.rules(), c, result.RequeueAfter)
 	}
@@ -135,9 +135,11 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 // What another operator has written since is not written over: neither by what came of a plan nor
 // by a plan that begins.
 func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
-	for name, write := range map[string]func(*records.Store) error{
-		"by a report":           func(a *records.Store) error { return a.Save(t.Context(), benchKey, records.Record{Address: "ours"}) },
-		"by a plan that begins": func(a *records.Store) error { return a.Claim(t.Context(), benchKey) },
+	for name, write := range map[string]func(*records.ObjectStore) error{
+		"by a report": func(a *records.ObjectStore) error {
+			return a.Save(t.Context(), benchKey, records.Record{Address: "ours"})
+		},
+		"by a plan that begins": func(a *records.ObjectStore) error { return a.Claim(t.Context(), benchKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -169,15 +171,15 @@ func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 // has vanished, and serve it.
 func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
 	for name, late := range map[string]func(*bench, records.Record) error{
-		"a record is written": func(b *bench, r records.Record) error { return b.Memories.Save(b.Context(), benchKey, r) },
-		"a plan begins":       func(b *bench, _ records.Record) error { return b.Memories.Keeper.Claim(b.Context(), benchKey) },
+		"a record is written": func(b *bench, r records.Record) error { return b.Records.Save(b.Context(), benchKey, r) },
+		"a plan begins":       func(b *bench, _ records.Record) error { return b.Records.Store.Claim(b.Context(), benchKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, ask("shop.example"), service())
 			b.place()
 			b.settle()
-			paused, remembered := b.Reconciler, b.Memories.Get(benchKey)
-			paused.Memories.Keeper.(*records.Store).InTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
+			paused, remembered := b.Reconciler, b.Records.Get(benchKey)
+			paused.Records.Store.(*records.ObjectStore).InTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
 			if len(remembered.Memory.Members) != 1 {
 				t.Fatalf("it remembers %+v", remembered.Memory)
 			}

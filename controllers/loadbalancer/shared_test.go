@@ -182,14 +182,14 @@ func (b sharedBench) hears(namespace, name string, parts ...string) {
 // forgetVersions drops the last accepted versions of a namespace, as a full record does.
 func (b sharedBench) forgetVersions(namespace string) {
 	b.Helper()
-	known := b.Memories.Get(sharedKey)
+	known := b.Records.Get(sharedKey)
 	record := *known.DeepCopy()
 	for i := range record.Memory.Members {
 		if m := &record.Memory.Members[i]; strings.HasPrefix(m.Ingress, namespace+"/") {
 			m.LastAccepted, m.Forgotten = nil, true
 		}
 	}
-	if err := b.Memories.Save(b.Context(), sharedKey, record); err != nil {
+	if err := b.Records.Save(b.Context(), sharedKey, record); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -38,11 +38,11 @@ func TestARefusedShieldIsToldToThoseWhoAskForIt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			told := slices.ContainsFunc(b.Memories.Get(benchKey).Diagnostics, func(d v1alpha1.Diagnostic) bool {
+			told := slices.ContainsFunc(b.Records.Get(benchKey).Diagnostics, func(d v1alpha1.Diagnostic) bool {
 				return d.Reason == string(diag.Rejected) && strings.HasPrefix(d.Source, "Ingress shop/web") && strings.Contains(d.Message, "LimitsExceededException")
 			})
 			if told != asks {
-				t.Errorf("the diagnostics are %+v", b.Memories.Get(benchKey).Diagnostics)
+				t.Errorf("the diagnostics are %+v", b.Records.Get(benchKey).Diagnostics)
 			}
 			if b.rules() != 1 {
 				t.Errorf("there are %d rules, want 1", b.rules())

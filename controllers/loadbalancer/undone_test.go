@@ -289,7 +289,7 @@ func (b *bench) reconciles() {
 // says checks the reason of a condition.
 func (b *bench) says(kind, reason string) {
 	b.Helper()
-	c := meta.FindStatusCondition(b.Memories.Get(benchKey).Conditions, kind)
+	c := meta.FindStatusCondition(b.Records.Get(benchKey).Conditions, kind)
 	if c == nil || c.Reason != reason {
 		b.Errorf("%s is %+v, want the reason %s", kind, c, reason)
 	}

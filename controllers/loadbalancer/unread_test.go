@@ -52,7 +52,7 @@ func (b *bench) unread(u unreadable) {
 func (b *bench) found() []diag.Reason {
 	b.Helper()
 	var out []diag.Reason
-	for _, d := range b.Memories.Get(benchKey).Diagnostics {
+	for _, d := range b.Records.Get(benchKey).Diagnostics {
 		out = append(out, diag.Reason(d.Reason))
 	}
 	return out

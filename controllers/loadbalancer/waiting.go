@@ -92,7 +92,7 @@ func (r *Reconciler) reportWaits(ctx context.Context, key lb.Key, reason string,
 // if there is no record, or the write failed.
 func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key,
 	why reasonToWait) *metav1.Condition {
-	before := r.Memories.Get(key)
+	before := r.Records.Get(key)
 	if r.ReadOnly || len(before.Memory.Members) == 0 {
 		return nil
 	}

@@ -28,7 +28,7 @@ import (
 
 // A countingKeeper is a keeper that counts what it is given.
 type countingKeeper struct {
-	records.Keeper
+	records.Store
 	known map[lb.Key]records.Record
 	saved []records.Record
 }
@@ -55,8 +55,8 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
 	kept := &countingKeeper{known: map[lb.Key]records.Record{key: before}}
-	r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
-	if err := r.Memories.Ready(t.Context()); err != nil {
+	r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Records: records.NewCache(kept, false)}}}
+	if err := r.Records.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.Cloud = providers.LimitRate(clerk{}, 1, 1)
@@ -165,7 +165,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(&countingKeeper{}, false)}}}
+		r := &Reconciler{Parts: Parts{Waits: &queue.Waits{}, Gatherer: &gather.Gatherer{Records: records.NewCache(&countingKeeper{}, false)}}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.Queued(ctx, lb.Key(key))
@@ -219,7 +219,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 
 // A forgetful keeper cannot be read the first few times.
 type forgetful struct {
-	records.Keeper
+	records.Store
 	times int
 }
 
@@ -232,7 +232,7 @@ func (f *forgetful) Load(context.Context) (map[lb.Key]records.Record, error) {
 
 func TestAFirstReadOfRecordsThatFailsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &Reconciler{Parts: Parts{Gatherer: &gather.Gatherer{Memories: records.NewCache(&forgetful{times: 3}, false)}}}
+		r := &Reconciler{Parts: Parts{Gatherer: &gather.Gatherer{Records: records.NewCache(&forgetful{times: 3}, false)}}}
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())
 		defer q.ShutDown()
 		ctx, stop := context.WithCancel(t.Context())

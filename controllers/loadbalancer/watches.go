@@ -69,7 +69,7 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
 		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
-			err := r.Memories.Ready(ctx)
+			err := r.Records.Ready(ctx)
 			if err == nil {
 				break
 			}
@@ -81,7 +81,7 @@ func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 				return
 			}
 		}
-		for _, key := range r.Memories.Keys() {
+		for _, key := range r.Records.Keys() {
 			q.Add(key)
 		}
 	}()
@@ -91,7 +91,7 @@ func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 // onReport returns the load balancer of a LoadBalancer object that another writer has changed: it
 // may have been paused, or its pause may have ended.
 func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
-	if key, ok := r.Memories.Keeper.KeyOfChanged(o); ok {
+	if key, ok := r.Records.Store.KeyOfChanged(o); ok {
 		return []lb.Key{key}
 	}
 	return nil
@@ -145,7 +145,7 @@ func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names [
 			keys = append(keys, after...)
 		}
 	}
-	for _, k := range r.Memories.Keys() {
+	for _, k := range r.Records.Keys() {
 		// Without members the class decides whether it is kept.
 		if among(k) && len(r.Directory.MembersOf(k)) == 0 {
 			keys = append(keys, k)
@@ -190,7 +190,7 @@ func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 		records.Expand(ctx, now)
 		known = now.Status.Memory
 	}
-	if key := lb.Key(o.Spec.Key); r.Memories.Follow(key, known) {
+	if key := lb.Key(o.Spec.Key); r.Records.Follow(key, known) {
 		return []lb.Key{key}
 	}
 	return nil

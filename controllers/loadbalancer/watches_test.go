@@ -45,7 +45,7 @@ func newWatching(t *testing.T, readOnly bool, mode cluster.SecretsMode, objects 
 	c := controllertest.NewClient(t, objects...)
 	g := controllertest.NewGatherer(c)
 	g.Secrets = cluster.NewSecretReader(mode, c, c)
-	g.Memories = records.NewCache(records.NewStore(c, c, ""), readOnly)
+	g.Records = records.NewCache(records.NewStore(c, c, ""), readOnly)
 	kinds := cluster.NewScheme()
 	kinds.AddKnownTypes(schema.GroupVersion{Group: "meta.k8s.io", Version: "v1"}, &metav1.PartialObjectMetadata{})
 	w := &watching{T: t, Client: c, from: &informertest.FakeInformers{Scheme: kinds}}
@@ -172,7 +172,7 @@ func (w *watching) remember(keys ...lb.Key) {
 			w.Fatal(err)
 		}
 	}
-	if err := w.Memories.Ready(w.Context()); err != nil {
+	if err := w.Records.Ready(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -259,7 +259,7 @@ func TestWhatAnotherOperatorRemembers(t *testing.T) {
 				t.Errorf("record %d has %q planned", i, got)
 			}
 		}
-		if r := w.Memories.Get(benchKey); records.MemberOf(&r, "shop/web") == nil || records.MemberOf(&r, "shop/api") == nil {
+		if r := w.Records.Get(benchKey); records.MemberOf(&r, "shop/web") == nil || records.MemberOf(&r, "shop/api") == nil {
 			t.Errorf("remembered is %v", r.Memory)
 		}
 		w.start()
@@ -271,15 +271,15 @@ func TestWhatAnotherOperatorRemembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if informer.Delete(report); !slices.Equal(w.enqueued(), []lb.Key{benchKey}) || len(w.Memories.Get(benchKey).Memory.Members) > 0 {
-			t.Errorf("after it is deleted, remembered is %v", w.Memories.Get(benchKey).Memory)
+		if informer.Delete(report); !slices.Equal(w.enqueued(), []lb.Key{benchKey}) || len(w.Records.Get(benchKey).Memory.Members) > 0 {
+			t.Errorf("after it is deleted, remembered is %v", w.Records.Get(benchKey).Memory)
 		}
 	})
 }
 
 // refusing is a keeper that cannot be read some times.
 type refusing struct {
-	records.Keeper
+	records.Store
 	times int
 }
 
@@ -295,7 +295,7 @@ func TestRecordsAreReadUntilTheyCanBe(t *testing.T) {
 	for times, want := range map[int]int{0: 1, 2: 1, 1000: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWatching(t, false, "")
-			w.Memories = records.NewCache(&refusing{times: times}, false)
+			w.Records = records.NewCache(&refusing{times: times}, false)
 			ctx, end := context.WithCancel(t.Context())
 			if err := w.enqueueRemembered(ctx, w.q); err != nil {
 				t.Fatal(err)

@@ -45,7 +45,7 @@ type without struct {
 func newWithout(o *outcome.Outcome, held, closed map[string]bool) *without {
 	w := &without{
 		built: o.Built, seen: o.Observed, held: held, closed: closed, kept: map[string]bool{},
-		secrets: o.Snapshot.Memory.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
+		secrets: o.Snapshot.Recorded.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
 		most: mostValues(o.Capabilities),
 	}
 	want := &w.built.LoadBalancer

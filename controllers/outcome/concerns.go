@@ -17,7 +17,7 @@ import (
 
 // ConcernsDeparted reports whether a step may be about the routes of a departed Ingress.
 func (o Outcome) ConcernsDeparted(s plan.Planned, departed string) bool {
-	version := o.Snapshot.Memory.Members[departed].LastAccepted
+	version := o.Snapshot.Recorded.Members[departed].LastAccepted
 	return version == nil || o.concerns(s, namespaceOf(departed), &version.Spec)
 }
 

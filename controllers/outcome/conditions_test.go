@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -48,8 +48,8 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 		"a plan is unproven":          {func(o *Outcome) { o.Withheld = v1alpha1.ReasonPlanUnproven }, map[string]string{"Programmed": "PlanUnproven", "Degraded": "PlanUnproven"}},
 		"that, and a lost class":      {func(o *Outcome) { o.Withheld, o.Snapshot.ClassLost = v1alpha1.ReasonPlanUnproven, "gone" }, map[string]string{"Accepted": "ClassMissing", "Programmed": "PlanUnproven", "Degraded": "ClassMissing"}},
 		"a plan is only made":         {func(o *Outcome) { o.Withheld = v1alpha1.ReasonReadOnly }, map[string]string{"Programmed": "ReadOnly"}},
-		"a member has vanished":       {func(o *Outcome) { o.Snapshot.Vanished = map[string]memory.Vanishing{"shop/web": {}} }, map[string]string{"Degraded": "Vanished"}},
-		"that, and a failure": {func(o *Outcome) { o.Snapshot.Vanished, o.Err = map[string]memory.Vanishing{"shop/web": {}}, failed },
+		"a member has vanished":       {func(o *Outcome) { o.Snapshot.Vanished = map[string]record.Vanishing{"shop/web": {}} }, map[string]string{"Degraded": "Vanished"}},
+		"that, and a failure": {func(o *Outcome) { o.Snapshot.Vanished, o.Err = map[string]record.Vanishing{"shop/web": {}}, failed },
 			map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
 		"it is protected": {func(o *Outcome) {
 			o.Plan.Diagnostics = []diag.Diagnostic{{Severity: diag.Warning, Reason: diag.Protected, Message: "m"}}

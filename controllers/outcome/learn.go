@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -71,7 +71,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 // learnCertificates records which certificates of Secrets the cloud has, even after a part of the
 // plan.
 func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
-	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Certificates)
+	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Certificates)
 	known.Certificates = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
 		known.Certificates = append(known.Certificates,
@@ -91,7 +91,7 @@ func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 
 // learnClients records the clients of Secrets that the cloud uses for sign-in.
 func (o Outcome) learnClients(known *v1alpha1.Memory) {
-	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Clients)
+	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Clients)
 	known.Clients = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
 		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: held[secret]})
@@ -122,9 +122,9 @@ func (o Outcome) learnClosedHosts(known *v1alpha1.Memory) {
 // learnVersion records that the current version of a member is served.
 func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
-	version := memory.Accept(m.Ingress)
+	version := record.Accept(m.Ingress)
 	if known.LastAccepted == nil ||
-		!equality.Semantic.DeepEqual(memory.Accepted{
+		!equality.Semantic.DeepEqual(record.Accepted{
 			Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec,
 		}, version) {
 		known.LastAccepted = &v1alpha1.AcceptedVersion{

@@ -14,9 +14,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/providers"
@@ -36,7 +36,7 @@ func learning(m ingress.Member) Outcome {
 // was left out.
 func TestVersionsAreAcceptedOnceTheyAreServed(t *testing.T) {
 	before := &v1alpha1.AcceptedVersion{Spec: networkingv1.IngressSpec{IngressClassName: new("before")}}
-	present := memory.Accept(memberOf("web").Ingress)
+	present := record.Accept(memberOf("web").Ingress)
 	same := &v1alpha1.AcceptedVersion{At: *after(-time.Hour), Annotations: present.Annotations, Spec: present.Spec}
 	about := func(severity diag.Severity, reason diag.Reason) func(*Outcome, *v1alpha1.MemberMemory) {
 		return func(o *Outcome, _ *v1alpha1.MemberMemory) {

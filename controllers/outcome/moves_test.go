@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -115,7 +115,7 @@ func TestUntilVanishedGo(t *testing.T) {
 		o := outcomeOf(graceful)
 		o.Hold.Namespaces = c.held
 		if c.held != nil {
-			o.Snapshot.Memory.Members = map[string]memory.Member{"shop/web": {Served: true, LastAccepted: &memory.Accepted{}}}
+			o.Snapshot.Recorded.Members = map[string]record.Member{"shop/web": {Served: true, LastAccepted: &record.Accepted{}}}
 		}
 		if got := o.UntilVanishedEnd(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)

@@ -15,7 +15,7 @@ import (
 // This file makes the record of a reconcile from the outcome, the last record and the time. Equal
 // outcomes lead to an equal record.
 
-// Record returns the report of a reconcile, with the memory of the last record.
+// Record returns the report of a reconcile, with what the compiler reads of the last record.
 func (o Outcome) Record(now time.Time) records.Record {
 	next := *o.Snapshot.Record.DeepCopy()
 	next.Members = o.Snapshot.MemberNames()

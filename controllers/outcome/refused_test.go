@@ -57,7 +57,7 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		t.Errorf("what has ended is tried again in %s", got)
 	}
 	for when, want := range map[time.Duration]int{9 * time.Minute: many, 10 * time.Minute: 0} {
-		if got := len(records.MemoryOf(next, now.Add(when)).Members["shop/web"].Rejections); got != want {
+		if got := len(records.Parse(next, now.Add(when)).Members["shop/web"].Rejections); got != want {
 			t.Errorf("%d are refused after %s, want %d", got, when, want)
 		}
 	}
@@ -77,7 +77,7 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 // A refusal without an end, as an operator before this one wrote it, has none.
 func TestARefusalOfBeforeStays(t *testing.T) {
 	r := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{{Version: "1", Message: "no"}}}}}}
-	if got := records.MemoryOf(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
+	if got := records.Parse(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
 		t.Errorf("it is %v after a year", got)
 	}
 	if got := UntilTried(&r, time.Now()); got != queue.AfterRejected {

@@ -18,9 +18,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
@@ -97,9 +97,9 @@ func (o *Outcome) AddRun(next providers.Outcome, err error) bool {
 // next compilation leaves it out.
 func (o Outcome) LearnsRejections() bool {
 	for _, m := range o.Snapshot.Members {
-		known := o.Snapshot.Memory.Members[m.Owner.String()]
+		known := o.Snapshot.Recorded.Members[m.Owner.String()]
 		lasting := func(version string) bool {
-			return slices.ContainsFunc(known.Rejections, func(k memory.Rejection) bool {
+			return slices.ContainsFunc(known.Rejections, func(k record.Rejection) bool {
 				return k.Version == version
 			})
 		}
@@ -141,15 +141,15 @@ func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule,
 		plan.ModifyRule:
-		return memory.Version(m.Ingress)
+		return record.Version(m.Ingress)
 	case plan.ImportCertificate:
-		known := o.Snapshot.Memory.Members[m.Owner.String()]
+		known := o.Snapshot.Recorded.Members[m.Owner.String()]
 		switch accepted := known.LastAccepted; {
 		case !known.Served || !isSecured(o.Observed, m, s.Certificate) ||
 			o.hasLastCertificate(s.Certificate, m):
 			return string(s.Certificate.ID)
-		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, memory.Accept(m.Ingress)):
-			return memory.Version(m.Ingress)
+		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, record.Accept(m.Ingress)):
+			return record.Version(m.Ingress)
 		}
 	default: // all members need it, or it removes something
 	}
@@ -162,7 +162,7 @@ func (o Outcome) hasLastCertificate(next lb.Certificate, m ingress.Member) bool 
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
 		return slices.Contains(next.Secrets, secret) &&
-			o.Observed.Certificate(o.Snapshot.Memory.Certificates[secret]) != nil
+			o.Observed.Certificate(o.Snapshot.Recorded.Certificates[secret]) != nil
 	})
 }
 

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -61,13 +61,13 @@ func TestWhatIsRefused(t *testing.T) {
 	m := memberOf("web")
 	m.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "other"}, {SecretName: "tls"}}
 	m.Spec.Rules = []networkingv1.IngressRule{{Host: "b.test"}}
-	version := memory.Version(m.Ingress)
-	present, former := memory.Accept(m.Ingress), memory.Accept(memberOf("web").Ingress)
+	version := record.Version(m.Ingress)
+	present, former := record.Accept(m.Ingress), record.Accept(memberOf("web").Ingress)
 	imports := plan.ImportCertificate{Certificate: certificate}
 	for name, c := range map[string]struct {
 		step plan.Step
 		seen lb.Observed
-		met  memory.Member
+		met  record.Member
 		held map[string]lb.CertificateID
 		want string
 	}{
@@ -79,20 +79,20 @@ func TestWhatIsRefused(t *testing.T) {
 		"the load balancer":                    {step: plan.CreateLoadBalancer{}},
 		"a deletion":                           {step: plan.DeleteRule{}},
 		"a certificate of what is not served":  {step: imports, seen: shown("a.test"), want: "sha256:new"},
-		"a certificate, shown none":            {step: imports, met: memory.Member{Served: true}, want: "sha256:new"},
-		"a certificate, shown one of another":  {step: imports, seen: shown("c.test"), met: memory.Member{Served: true}, want: "sha256:new"},
-		"of a host that is shown another":      {step: imports, seen: shown("a.test"), met: memory.Member{Served: true}},
-		"of a host below one that is shown":    {step: imports, seen: shown("*.test"), met: memory.Member{Served: true}},
-		"of a rule that is shown another":      {step: imports, seen: shown("b.test"), met: memory.Member{Served: true}},
-		"that, and the version is as accepted": {step: imports, seen: shown("b.test"), met: memory.Member{Served: true, LastAccepted: &present}},
-		"that, and the version is another":     {step: imports, seen: shown("b.test"), met: memory.Member{Served: true, LastAccepted: &former}, want: version},
-		"that, after one of the same Secret":   {step: imports, seen: shown("b.test"), met: memory.Member{Served: true, LastAccepted: &former}, held: map[string]lb.CertificateID{"shop/tls": "sha256:old"}, want: "sha256:new"},
-		"that, after one that is gone":         {step: imports, seen: shown("b.test"), met: memory.Member{Served: true}, held: map[string]lb.CertificateID{"shop/tls": "sha256:gone"}},
-		"that, after one of another Secret":    {step: imports, seen: shown("b.test"), met: memory.Member{Served: true}, held: map[string]lb.CertificateID{"shop/other": "sha256:old"}},
+		"a certificate, shown none":            {step: imports, met: record.Member{Served: true}, want: "sha256:new"},
+		"a certificate, shown one of another":  {step: imports, seen: shown("c.test"), met: record.Member{Served: true}, want: "sha256:new"},
+		"of a host that is shown another":      {step: imports, seen: shown("a.test"), met: record.Member{Served: true}},
+		"of a host below one that is shown":    {step: imports, seen: shown("*.test"), met: record.Member{Served: true}},
+		"of a rule that is shown another":      {step: imports, seen: shown("b.test"), met: record.Member{Served: true}},
+		"that, and the version is as accepted": {step: imports, seen: shown("b.test"), met: record.Member{Served: true, LastAccepted: &present}},
+		"that, and the version is another":     {step: imports, seen: shown("b.test"), met: record.Member{Served: true, LastAccepted: &former}, want: version},
+		"that, after one of the same Secret":   {step: imports, seen: shown("b.test"), met: record.Member{Served: true, LastAccepted: &former}, held: map[string]lb.CertificateID{"shop/tls": "sha256:old"}, want: "sha256:new"},
+		"that, after one that is gone":         {step: imports, seen: shown("b.test"), met: record.Member{Served: true}, held: map[string]lb.CertificateID{"shop/tls": "sha256:gone"}},
+		"that, after one of another Secret":    {step: imports, seen: shown("b.test"), met: record.Member{Served: true}, held: map[string]lb.CertificateID{"shop/other": "sha256:old"}},
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Observed = &c.seen
-		o.Snapshot.Memory = memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": c.met}, Certificates: c.held}
+		o.Snapshot.Recorded = record.Record{Members: map[string]record.Member{"shop/web": c.met}, Certificates: c.held}
 		if got := o.refusableVersion(c.step, m); got != c.want {
 			t.Errorf("%s: %q is refused, want %q", name, got, c.want)
 		}

@@ -60,7 +60,7 @@ func namespaceOf(ingress string) string {
 
 // Keeps reports whether the plan still serves an Ingress that has departed.
 func (o Outcome) Keeps(departed string) bool {
-	return o.holds(departed) && o.Snapshot.Memory.Members[departed].Memorable()
+	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].Memorable()
 }
 
 // withholding describes why a plan is withheld, and who can end this.

@@ -1,5 +1,5 @@
-// Package records keeps a record of each load balancer: the report on it, and the memory from one
-// reconcile to the next. It is stored in a LoadBalancer object.
+// Package records keeps a record of each load balancer: the report on it, and what one reconcile
+// passes to the next. It is the status of a LoadBalancer object.
 package records
 
 import (
@@ -19,19 +19,20 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file holds the records of all load balancers. A record is never the truth about the cloud.
-// With a record the last accepted versions are lost, the rejections until the cloud repeats them,
+// If a record is lost, so are the last accepted versions, the rejections until the cloud repeats them,
 // and the list of sent events.
 
-// A Record is the report on a load balancer, with its memory.
+// A Record is the record of a load balancer as it is stored: the status of its LoadBalancer object.
+// Parse returns the part that the compiler reads.
 type Record = v1alpha1.LoadBalancerStatus
 
-// A Keeper stores records beyond the life of a process.
-type Keeper interface {
+// A Store stores records beyond the life of a process.
+type Store interface {
 	Load(ctx context.Context) (map[lb.Key]Record, error)
 	Save(ctx context.Context, key lb.Key, r Record) error
 	Drop(ctx context.Context, key lb.Key) error
@@ -49,22 +50,22 @@ type Keeper interface {
 // A Cache holds all records. They are first read after this replica has the lease, so that it reads
 // the writes of the last leader.
 type Cache struct {
-	Keeper  Keeper
-	follows bool          // another operator writes the memory
+	Store   Store
+	follows bool          // another operator writes what the compiler reads
 	reading chan struct{} // has an element while the records are read
 
 	mu      sync.Mutex
-	records map[lb.Key]Record              // nil before they are read
-	parsed  map[lb.Key]memory.LoadBalancer // their parts for the compiler
+	records map[lb.Key]Record        // nil before they are read
+	parsed  map[lb.Key]record.Record // their parts for the compiler
 	holders cluster.Multimap[string, lb.Key]
 	tenants cluster.Multimap[string, lb.Key] // as Key.Tenant names them
 	// certificates counts those of Secrets, by namespace and load balancer.
 	certificates map[string]map[lb.Key]int
 }
 
-// NewCache returns a cache of records. With follows, another operator writes the memory.
-func NewCache(k Keeper, follows bool) *Cache {
-	return &Cache{Keeper: k, follows: follows, reading: make(chan struct{}, 1)}
+// NewCache returns a cache of records. With follows, another operator writes what the compiler reads.
+func NewCache(k Store, follows bool) *Cache {
+	return &Cache{Store: k, follows: follows, reading: make(chan struct{}, 1)}
 }
 
 // Ready reads the records once. Callers wait until their contexts end.
@@ -78,13 +79,13 @@ func (m *Cache) Ready(ctx context.Context) error {
 	if m.loaded() {
 		return nil
 	}
-	records, err := m.Keeper.Load(ctx)
+	records, err := m.Store.Load(ctx)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.parsed = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}
+	m.records, m.parsed = map[lb.Key]Record{}, map[lb.Key]record.Record{}
 	m.holders, m.tenants = cluster.Multimap[string, lb.Key]{}, cluster.Multimap[string, lb.Key]{}
 	m.certificates = map[string]map[lb.Key]int{}
 	for key, r := range records {
@@ -106,16 +107,16 @@ func (m *Cache) Get(key lb.Key) Record {
 	return m.records[key]
 }
 
-// Memory returns the part of a record that the compiler reads at a time. The caller must not change
+// Parsed returns the part of a record that the compiler reads at a time. The caller must not change
 // it.
-func (m *Cache) Memory(key lb.Key, now time.Time) memory.LoadBalancer {
+func (m *Cache) Parsed(key lb.Key, now time.Time) record.Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read(key, now)
 }
 
 // read parses a record again if a part of it has ended by a time.
-func (m *Cache) read(key lb.Key, now time.Time) memory.LoadBalancer {
+func (m *Cache) read(key lb.Key, now time.Time) record.Record {
 	r := m.records[key]
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
 	reserved := func(h v1alpha1.HostOwner) bool { return h.Until != nil }
@@ -124,7 +125,7 @@ func (m *Cache) read(key lb.Key, now time.Time) memory.LoadBalancer {
 	}
 	if slices.ContainsFunc(r.Memory.Hosts, reserved) ||
 		slices.ContainsFunc(r.Memory.Members, changes) {
-		return MemoryOf(r, now)
+		return Parse(r, now)
 	}
 	return m.parsed[key]
 }
@@ -168,17 +169,17 @@ func (m *Cache) OfTenant(tenant string) map[lb.Key]bool {
 	return out
 }
 
-// MemoriesOf returns every Memory that has one of the Ingresses, without its other Ingresses.
-func (m *Cache) MemoriesOf(members []string, now time.Time) map[lb.Key]memory.LoadBalancer {
+// ParsedOf returns every Memory that has one of the Ingresses, without its other Ingresses.
+func (m *Cache) ParsedOf(members []string, now time.Time) map[lb.Key]record.Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, out := map[lb.Key]memory.LoadBalancer{}, map[lb.Key]memory.LoadBalancer{}
+	known, out := map[lb.Key]record.Record{}, map[lb.Key]record.Record{}
 	for _, member := range members {
 		for key := range m.holders.All(member) {
 			if _, ok := known[key]; !ok {
 				known[key] = m.read(key, now)
-				out[key] = memory.LoadBalancer{
-					Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]memory.Member{},
+				out[key] = record.Record{
+					Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]record.Member{},
 				}
 			}
 			out[key].Members[member] = known[key].Members[member]
@@ -188,7 +189,7 @@ func (m *Cache) MemoriesOf(members []string, now time.Time) map[lb.Key]memory.Lo
 }
 
 // AddPinned adds the recorded parameters of a class, if there are any.
-func (m *Cache) AddPinned(class string, to map[lb.Key]memory.LoadBalancer) {
+func (m *Cache) AddPinned(class string, to map[lb.Key]record.Record) {
 	if class == "" {
 		return
 	}
@@ -196,14 +197,14 @@ func (m *Cache) AddPinned(class string, to map[lb.Key]memory.LoadBalancer) {
 	defer m.mu.Unlock()
 	for key, known := range m.parsed {
 		if _, there := to[key]; !there && key.Class() == class && known.Class != nil {
-			to[key] = memory.LoadBalancer{Class: known.Class}
+			to[key] = record.Record{Class: known.Class}
 		}
 	}
 }
 
-// Save replaces a record, in the Keeper first.
+// Save replaces a record, in the Store first.
 func (m *Cache) Save(ctx context.Context, key lb.Key, r Record) error {
-	if err := m.Keeper.Save(ctx, key, r); err != nil {
+	if err := m.Store.Save(ctx, key, r); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -215,8 +216,7 @@ func (m *Cache) Save(ctx context.Context, key lb.Key, r Record) error {
 	return nil
 }
 
-// Follow stores the memory of another operator about a load balancer, and reports whether it is
-// new.
+// Follow stores what another operator recorded of a load balancer, and reports whether it is new.
 func (m *Cache) Follow(key lb.Key, known v1alpha1.Memory) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,7 +231,7 @@ func (m *Cache) Follow(key lb.Key, known v1alpha1.Memory) bool {
 
 // Drop deletes the record of a load balancer.
 func (m *Cache) Drop(ctx context.Context, key lb.Key) error {
-	if err := m.Keeper.Drop(ctx, key); err != nil {
+	if err := m.Store.Drop(ctx, key); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -253,7 +253,7 @@ func (m *Cache) put(key lb.Key, r Record) {
 			delete(m.certificates, namespace)
 		}
 	}
-	m.records[key], m.parsed[key] = r, MemoryOf(r, time.Time{})
+	m.records[key], m.parsed[key] = r, Parse(r, time.Time{})
 	m.tenants.Add(key.Tenant(), key)
 	for _, member := range r.Memory.Members {
 		m.holders.Add(member.Ingress, key)
@@ -274,10 +274,10 @@ func (m *Cache) CertificatesOf(namespace string) map[lb.Key]int {
 	return maps.Clone(m.certificates[namespace])
 }
 
-// Remembered returns the memory of the operator of a namespace, or of all, so that the command line
+// Remembered returns what is recorded by the operator of a namespace, or of all, so that the command line
 // compiles as the operator does. A cluster without our CRDs has no records.
 func Remembered(ctx context.Context, cluster client.Reader,
-	namespace string) (map[lb.Key]memory.LoadBalancer, error) {
+	namespace string) (map[lb.Key]record.Record, error) {
 	records, err := NewStore(cluster, nil, namespace).Load(ctx)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
@@ -285,29 +285,29 @@ func Remembered(ctx context.Context, cluster client.Reader,
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[lb.Key]memory.LoadBalancer, len(records))
+	out := make(map[lb.Key]record.Record, len(records))
 	for key, r := range records {
-		out[key] = MemoryOf(r, time.Now())
+		out[key] = Parse(r, time.Now())
 	}
 	return out, nil
 }
 
-// MemoryOf returns the part of a record that the compiler reads, without entries that had ended by
+// Parse returns the part of a record that the compiler reads, without entries that had ended by
 // a time.
-func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
-	out := memory.LoadBalancer{
-		Class: r.Memory.Class, Members: map[string]memory.Member{},
+func Parse(r Record, now time.Time) record.Record {
+	out := record.Record{
+		Class: r.Memory.Class, Members: map[string]record.Member{},
 		Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{},
 		Clients: map[string]string{}, Rules: r.Memory.Rules,
 		Hosts: ownersOf(r.Memory.Hosts, now), Yielding: yieldingOf(r.Memory.Hosts),
 	}
 	for _, m := range r.Memory.Members {
-		known := memory.Member{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
+		known := record.Member{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
 		if m.DepartedAt != nil {
 			known.Departed = max(0, now.Sub(m.DepartedAt.Time))
 		}
 		if m.VanishedAt != nil {
-			known.Vanished = &memory.Vanishing{
+			known.Vanished = &record.Vanishing{
 				For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed,
 			}
 		}
@@ -315,7 +315,7 @@ func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 			known.Earlier = append(known.Earlier, lb.Key(key))
 		}
 		if v := m.LastAccepted; v != nil {
-			known.LastAccepted = &memory.Accepted{Annotations: v.Annotations, Spec: v.Spec}
+			known.LastAccepted = &record.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 			if known.Created = v.Created.Time; known.Created.IsZero() {
 				// an earlier version has not written when it was created, which was before
 				known.Created = v.At.Time
@@ -326,7 +326,7 @@ func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 				continue
 			}
 			known.Rejections = append(known.Rejections,
-				memory.Rejection{Version: x.Version, Message: x.Message})
+				record.Rejection{Version: x.Version, Message: x.Message})
 		}
 		out.Members[m.Ingress] = known
 	}

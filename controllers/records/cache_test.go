@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -37,9 +37,9 @@ var (
 // ago is a time before noon.
 func ago(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(-d)} }
 
-// kept is a Keeper of some records, which fails if a test says so.
+// kept is a Store of some records, which fails if a test says so.
 type kept struct {
-	Keeper
+	Store
 	of    map[lb.Key]Record
 	err   error
 	loads int
@@ -117,7 +117,7 @@ func TestWhatACacheHas(t *testing.T) {
 		holds("shop/next", webKey)
 		holds("shop/web")
 		holds("shop/both", apiKey)
-		if err := c.Drop(t.Context(), webKey); err != nil || !slices.Equal(c.Keys(), []lb.Key{apiKey}) || c.Memory(webKey, noon).Members != nil {
+		if err := c.Drop(t.Context(), webKey); err != nil || !slices.Equal(c.Keys(), []lb.Key{apiKey}) || c.Parsed(webKey, noon).Members != nil {
 			t.Errorf("after a deletion there are %q, error %v", c.Keys(), err)
 		}
 		holds("shop/next")
@@ -149,44 +149,44 @@ func TestWhatEndsInARecord(t *testing.T) {
 		change(&r.Memory.Members[0])
 		return r
 	}
-	hosts := func(m memory.LoadBalancer) any { return slices.Sorted(maps.Values(m.Hosts)) }
+	hosts := func(m record.Record) any { return slices.Sorted(maps.Values(m.Hosts)) }
 	for name, c := range map[string]struct {
 		record      Record
-		read        func(memory.LoadBalancer) any
+		read        func(record.Record) any
 		before, now any // a minute before noon, and at noon
 	}{
 		"a host that is reserved": {reserved, hosts, []string{"infra", "shop"}, []string{"infra"}},
 		"an Ingress that departs": {
 			member(func(m *v1alpha1.MemberMemory) { m.DepartedAt = ago(time.Hour) }),
-			func(m memory.LoadBalancer) any { return m.Members["shop/web"].Departed }, 59 * time.Minute, time.Hour,
+			func(m record.Record) any { return m.Members["shop/web"].Departed }, 59 * time.Minute, time.Hour,
 		},
 		"an Ingress that departs later": {
 			member(func(m *v1alpha1.MemberMemory) { m.DepartedAt = ago(-time.Hour) }),
-			func(m memory.LoadBalancer) any { return m.Members["shop/web"].Departed }, time.Duration(0), time.Duration(0),
+			func(m record.Record) any { return m.Members["shop/web"].Departed }, time.Duration(0), time.Duration(0),
 		},
 		"an Ingress that has vanished": {
 			member(func(m *v1alpha1.MemberMemory) { m.VanishedAt = ago(time.Hour) }),
-			func(m memory.LoadBalancer) any { return m.Members["shop/web"].Vanished.For }, 59 * time.Minute, time.Hour,
+			func(m record.Record) any { return m.Members["shop/web"].Vanished.For }, 59 * time.Minute, time.Hour,
 		},
 		"an Ingress that vanishes later": {
 			member(func(m *v1alpha1.MemberMemory) { m.VanishedAt = ago(-time.Hour) }),
-			func(m memory.LoadBalancer) any { return m.Members["shop/web"].Vanished.For }, time.Duration(0), time.Duration(0),
+			func(m record.Record) any { return m.Members["shop/web"].Vanished.For }, time.Duration(0), time.Duration(0),
 		},
 		"a refusal": {
 			member(func(m *v1alpha1.MemberMemory) {
 				m.Rejections = []v1alpha1.Rejection{{Version: "stays"}, {Version: "ends", Until: &metav1.Time{Time: noon}}, {Version: "last"}}
 			}),
-			func(m memory.LoadBalancer) any { return len(m.Members["shop/web"].Rejections) }, 3, 2,
+			func(m record.Record) any { return len(m.Members["shop/web"].Rejections) }, 3, 2,
 		},
 	} {
 		cache := NewCache(&kept{of: map[lb.Key]Record{webKey: c.record}}, false)
 		if err := cache.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.before, c.read(cache.Memory(webKey, noon.Add(-time.Minute)))); diff != "" {
+		if diff := cmp.Diff(c.before, c.read(cache.Parsed(webKey, noon.Add(-time.Minute)))); diff != "" {
 			t.Errorf("%s: before, it is (-want +got)\n%s", name, diff)
 		}
-		if diff := cmp.Diff(c.now, c.read(cache.Memory(webKey, noon))); diff != "" {
+		if diff := cmp.Diff(c.now, c.read(cache.Parsed(webKey, noon))); diff != "" {
 			t.Errorf("%s: it is (-want +got)\n%s", name, diff)
 		}
 	}
@@ -208,13 +208,13 @@ func TestWhatTheCompilerReads(t *testing.T) {
 		Hosts:             []v1alpha1.HostOwner{{Host: AnyHost, Namespace: "infra", Yields: true}, {Host: "a.example", Namespace: "shop"}},
 		ClosedHosts:       []v1alpha1.ClosedHost{{Host: "b.example", Port: 80, GivenUpBy: "shop"}},
 	}}
-	want := memory.LoadBalancer{
+	want := record.Record{
 		Class: r.Memory.Class, Rules: r.Memory.Rules,
-		Members: map[string]memory.Member{
-			"shop/old": {LastAccepted: &memory.Accepted{}, Created: noon},
+		Members: map[string]record.Member{
+			"shop/old": {LastAccepted: &record.Accepted{}, Created: noon},
 			"shop/web": {
-				Served: true, Move: 2, Previous: apiKey, Earlier: []lb.Key{"a", "b"}, Created: created.Time, Rejections: []memory.Rejection{{Version: "v", Message: "m"}},
-				LastAccepted: &memory.Accepted{Annotations: map[string]string{"a": "b"}, Spec: networkingv1.IngressSpec{}},
+				Served: true, Move: 2, Previous: apiKey, Earlier: []lb.Key{"a", "b"}, Created: created.Time, Rejections: []record.Rejection{{Version: "v", Message: "m"}},
+				LastAccepted: &record.Accepted{Annotations: map[string]string{"a": "b"}, Spec: networkingv1.IngressSpec{}},
 			},
 		},
 		Certificates: map[string]lb.CertificateID{"shop/tls": "id"}, Clients: map[string]string{"shop/client": "client"},
@@ -222,21 +222,21 @@ func TestWhatTheCompilerReads(t *testing.T) {
 		Hosts:             map[routing.Host]string{routing.Any: "infra", "a.example": "shop"}, Yielding: map[routing.Host]bool{routing.Any: true},
 		Closed: []routing.ClosedHost{{Host: "b.example", Port: 80, GivenUpBy: "shop"}},
 	}
-	if diff := cmp.Diff(want, MemoryOf(r, noon)); diff != "" {
+	if diff := cmp.Diff(want, Parse(r, noon)); diff != "" {
 		t.Errorf("it is (-want +got)\n%s", diff)
 	}
 	c := NewCache(&kept{of: map[lb.Key]Record{webKey: r, apiKey: members("shop/web", "shop/api")}}, false)
 	if err := c.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	first, again := c.Memory(webKey, noon), c.Memory(webKey, noon.Add(time.Hour))
-	if first.Members["shop/new"] = (memory.Member{}); len(again.Members) != 3 {
+	first, again := c.Parsed(webKey, noon), c.Parsed(webKey, noon.Add(time.Hour))
+	if first.Members["shop/new"] = (record.Member{}); len(again.Members) != 3 {
 		t.Error("a record in which nothing ends is read again")
 	}
 	delete(first.Members, "shop/new")
-	about := c.MemoriesOf([]string{"shop/web", "shop/old", "shop/none"}, noon)
-	wantAbout := map[lb.Key]memory.LoadBalancer{
-		webKey: {Class: want.Class, Hosts: want.Hosts, Members: want.Members}, apiKey: {Hosts: map[routing.Host]string{}, Members: map[string]memory.Member{"shop/web": {}}},
+	about := c.ParsedOf([]string{"shop/web", "shop/old", "shop/none"}, noon)
+	wantAbout := map[lb.Key]record.Record{
+		webKey: {Class: want.Class, Hosts: want.Hosts, Members: want.Members}, apiKey: {Hosts: map[routing.Host]string{}, Members: map[string]record.Member{"shop/web": {}}},
 	}
 	if diff := cmp.Diff(wantAbout, about); diff != "" {
 		t.Errorf("about these Ingresses is known (-want +got)\n%s", diff)
@@ -252,15 +252,15 @@ func TestTheParametersOfAClassThatIsRemembered(t *testing.T) {
 	}
 	for name, k := range map[string]struct {
 		class string
-		known map[lb.Key]memory.LoadBalancer
-		want  map[lb.Key]memory.LoadBalancer
+		known map[lb.Key]record.Record
+		want  map[lb.Key]record.Record
 	}{
-		"no class":           {"", nil, map[lb.Key]memory.LoadBalancer{}},
-		"a class":            {"fairlead", nil, map[lb.Key]memory.LoadBalancer{webKey: {Class: with.Memory.Class}}},
-		"a class not served": {"third", nil, map[lb.Key]memory.LoadBalancer{}},
-		"what is known":      {"fairlead", map[lb.Key]memory.LoadBalancer{webKey: {Rules: []string{"a"}}}, map[lb.Key]memory.LoadBalancer{webKey: {Rules: []string{"a"}}}},
+		"no class":           {"", nil, map[lb.Key]record.Record{}},
+		"a class":            {"fairlead", nil, map[lb.Key]record.Record{webKey: {Class: with.Memory.Class}}},
+		"a class not served": {"third", nil, map[lb.Key]record.Record{}},
+		"what is known":      {"fairlead", map[lb.Key]record.Record{webKey: {Rules: []string{"a"}}}, map[lb.Key]record.Record{webKey: {Rules: []string{"a"}}}},
 	} {
-		got := map[lb.Key]memory.LoadBalancer{}
+		got := map[lb.Key]record.Record{}
 		maps.Copy(got, k.known)
 		c.AddPinned(k.class, got)
 		if diff := cmp.Diff(k.want, got); diff != "" {

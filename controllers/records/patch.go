@@ -14,7 +14,7 @@ import (
 )
 
 // This file makes patches of records without client.MergeFrom, which marshals a whole record twice
-// and parses it again. Most writes change few fields, and the memory of the members is most of a
+// and parses it again. Most writes change few fields, and what is recorded of the members is most of a
 // record.
 
 // mergePatch returns a JSON merge patch (RFC 7386) that replaces the status of an object. The API

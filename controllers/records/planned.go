@@ -11,33 +11,33 @@ import (
 )
 
 // This file keeps the reports of an operator that only plans, apart from the records of the one
-// that carries plans out: only those are a memory of changes.
+// that carries plans out: only those hold what was carried out.
 
 // plannedLabel marks the reports of an operator that only plans.
 const plannedLabel = v1alpha1.Group + "/read-only"
 
 func IsPlanned(o client.Object) bool { return o.GetLabels()[plannedLabel] != "" }
 
-// A preview is a Keeper of the reports of an operator that only plans. It loads the records of the
+// A preview is a Store of the reports of an operator that only plans. It loads the records of the
 // operator that carries plans out.
 type preview struct {
-	*Store
-	memory *Store
+	*ObjectStore
+	recorded *ObjectStore
 }
 
-// NewPlannedStore returns a Keeper of the reports of an operator that only plans.
-func NewPlannedStore(reader client.Reader, writer client.Client, scope string) Keeper {
+// NewPlannedStore returns a Store of the reports of an operator that only plans.
+func NewPlannedStore(reader client.Reader, writer client.Client, scope string) Store {
 	p := preview{NewStore(reader, writer, scope), NewStore(reader, writer, scope)}
 	p.planned = true
 	return p
 }
 
 func (p preview) Load(ctx context.Context) (map[lb.Key]Record, error) {
-	out, err := p.Store.Load(ctx)
+	out, err := p.ObjectStore.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	remembered, err := p.memory.Load(ctx)
+	remembered, err := p.recorded.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (p preview) Load(ctx context.Context) (map[lb.Key]Record, error) {
 
 func (p preview) Save(ctx context.Context, key lb.Key, r Record) error {
 	r.Memory = v1alpha1.Memory{}
-	return p.Store.Save(ctx, key, r)
+	return p.ObjectStore.Save(ctx, key, r)
 }
 
 // A Sweeper deletes the reports of an operator that only planned, since this one carries plans out.

@@ -31,9 +31,9 @@ func Metadata() *metav1.PartialObjectMetadata {
 // one namespace would take the load balancers of another namespace for its own, without Ingresses.
 const ScopeLabel = v1alpha1.Group + "/scope"
 
-// A Store is a Keeper that writes to the API server. It remembers its last writes, so that it reads
+// An ObjectStore is a Store that writes to the API server. It remembers its last writes, so that it reads
 // a record again only after another writer has changed it.
-type Store struct {
+type ObjectStore struct {
 	reader client.Reader
 	Writer client.Client
 	scope  string // the namespace that the operator is limited to; "" for all
@@ -51,22 +51,22 @@ type Store struct {
 	gone    map[string]bool                   // names of deleted objects
 }
 
-// NewStore returns a Store of an operator without election.
-func NewStore(reader client.Reader, writer client.Client, scope string) *Store {
-	return &Store{
+// NewStore returns an ObjectStore of an operator without election.
+func NewStore(reader client.Reader, writer client.Client, scope string) *ObjectStore {
+	return &ObjectStore{
 		reader: reader, Writer: writer, scope: scope, term: noTerm,
 		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{},
 		claimed: map[string]bool{}, gone: map[string]bool{},
 	}
 }
 
-// InTerm makes the Store write in the term of a leader, and only while may returns no error.
-func (a *Store) InTerm(term string, checkLease func() error) *Store {
+// InTerm makes the ObjectStore write in the term of a leader, and only while may returns no error.
+func (a *ObjectStore) InTerm(term string, checkLease func() error) *ObjectStore {
 	a.term, a.checkLease = cmp.Or(term, noTerm), checkLease
 	return a
 }
 
-func (a *Store) Load(ctx context.Context) (map[lb.Key]Record, error) {
+func (a *ObjectStore) Load(ctx context.Context) (map[lb.Key]Record, error) {
 	var list v1alpha1.LoadBalancerList
 	if err := a.reader.List(ctx, &list, client.MatchingLabels{ScopeLabel: a.scope}); err != nil {
 		return nil, fmt.Errorf("listing LoadBalancers: %w", err)
@@ -82,7 +82,7 @@ func (a *Store) Load(ctx context.Context) (map[lb.Key]Record, error) {
 	return out, nil
 }
 
-func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
+func (a *ObjectStore) Save(ctx context.Context, key lb.Key, r Record) error {
 	if err := a.checkLeads(key); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
 
 // replace replaces the status of an object. It fails if another writer has changed the object: it
 // may be an operator that has the lease now. The record is kept without a copy.
-func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Record) error {
+func (a *ObjectStore) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Record) error {
 	to := *stored
 	to.Status = r
 	text, err := mergePatch(stored, r)
@@ -123,7 +123,7 @@ func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Re
 
 // checkLeads returns an error if another operator may have the lease. It may have deleted the
 // record, which must not be created again.
-func (a *Store) checkLeads(key lb.Key) error {
+func (a *ObjectStore) checkLeads(key lb.Key) error {
 	if a.checkLease == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ const noTerm = "none"
 // Claim writes this term into the record of a load balancer, before a plan of it begins. If another
 // operator has written the record since, the API server refuses the write, also if the record has
 // this term already, and the plan does not begin.
-func (a *Store) Claim(ctx context.Context, key lb.Key) error {
+func (a *ObjectStore) Claim(ctx context.Context, key lb.Key) error {
 	if err := a.checkLeads(key); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (a *Store) Claim(ctx context.Context, key lb.Key) error {
 }
 
 // Overtaken reports whether another operator has begun a later plan of a load balancer.
-func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
+func (a *ObjectStore) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
 	if doubted {
@@ -190,7 +190,7 @@ func onlyGainsCertificates(before *Record, now Record) bool {
 }
 
 // stored returns the object of a key in the API server, and creates it if it is missing.
-func (a *Store) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
+func (a *ObjectStore) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
 	var err error
@@ -218,7 +218,7 @@ func (a *Store) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer,
 }
 
 // read reads an object again. It returns nil if it was deleted.
-func (a *Store) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, error) {
+func (a *ObjectStore) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, error) {
 	stored := &v1alpha1.LoadBalancer{}
 	err := a.reader.Get(ctx, client.ObjectKey{Name: name}, stored)
 	if apierrors.IsNotFound(err) {
@@ -233,7 +233,7 @@ func (a *Store) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, 
 	return stored, nil
 }
 
-func (a *Store) Drop(ctx context.Context, key lb.Key) error {
+func (a *ObjectStore) Drop(ctx context.Context, key lb.Key) error {
 	if err := a.checkLeads(key); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (a *Store) Drop(ctx context.Context, key lb.Key) error {
 
 // KeyOfChanged returns the key of an object of ours that another writer has changed; false for any
 // other.
-func (a *Store) KeyOfChanged(o client.Object) (lb.Key, bool) {
+func (a *ObjectStore) KeyOfChanged(o client.Object) (lb.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	stored := a.written[o.GetName()]
@@ -272,7 +272,7 @@ func Expand(ctx context.Context, o *v1alpha1.LoadBalancer) {
 }
 
 // name returns the name of the object of a key.
-func (a *Store) name(key lb.Key) string {
+func (a *ObjectStore) name(key lb.Key) string {
 	name := v1alpha1.Name(string(key), a.scope)
 	if a.planned {
 		name += ".read-only"
@@ -280,14 +280,14 @@ func (a *Store) name(key lb.Key) string {
 	return name
 }
 
-func (a *Store) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) {
+func (a *ObjectStore) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.written[name], a.doubted[name]
 }
 
 // remember stores an object of the API server, without managedFields.
-func (a *Store) remember(o *v1alpha1.LoadBalancer) {
+func (a *ObjectStore) remember(o *v1alpha1.LoadBalancer) {
 	o.ManagedFields = nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -295,7 +295,7 @@ func (a *Store) remember(o *v1alpha1.LoadBalancer) {
 	delete(a.doubted, o.Name)
 }
 
-func (a *Store) doubt(name string) {
+func (a *ObjectStore) doubt(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.doubted[name] = true
@@ -303,7 +303,7 @@ func (a *Store) doubt(name string) {
 
 // termOf returns the term in an object, which only a claim changes. An object that is created again
 // gets its last term.
-func (a *Store) termOf(stored *v1alpha1.LoadBalancer) string {
+func (a *ObjectStore) termOf(stored *v1alpha1.LoadBalancer) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if stored.Status.Term == "" && a.claimed[stored.Name] {
@@ -313,7 +313,7 @@ func (a *Store) termOf(stored *v1alpha1.LoadBalancer) string {
 }
 
 // noteMissing records that an object that was written does not exist.
-func (a *Store) noteMissing(name string) {
+func (a *ObjectStore) noteMissing(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.gone[name] = a.written[name] != nil
@@ -322,7 +322,7 @@ func (a *Store) noteMissing(name string) {
 }
 
 // Missing reports once that a written object was deleted, or that a blank one was not claimed.
-func (a *Store) Missing(key lb.Key, blank bool) bool {
+func (a *ObjectStore) Missing(key lb.Key, blank bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	name := a.name(key)
@@ -331,7 +331,7 @@ func (a *Store) Missing(key lb.Key, blank bool) bool {
 	return gone
 }
 
-func (a *Store) forget(name string) {
+func (a *ObjectStore) forget(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.written, name)

@@ -65,7 +65,7 @@ func TestVersionsAreWrittenInParts(t *testing.T) {
 			if diff := cmp.Diff(want.Memory.Members, c.Get(key).Memory.Members); diff != "" {
 				t.Fatalf("(-want +got):\n%.2000s", diff)
 			}
-			if known := c.Memory(key, time.Now()).Members["shop/web-0007"]; known.LastAccepted == nil || len(known.LastAccepted.Annotations) != 1 {
+			if known := c.Parsed(key, time.Now()).Members["shop/web-0007"]; known.LastAccepted == nil || len(known.LastAccepted.Annotations) != 1 {
 				t.Fatalf("the compiler reads %+v", known)
 			}
 		}

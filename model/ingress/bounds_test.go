@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -20,10 +20,10 @@ import (
 // The newest Ingresses of a namespace are refused once it has as many load balancers as its class
 // lets it have. Those that exist stay, also if there are more.
 func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
-	known := func(keys ...routing.Key) map[routing.Key]memory.LoadBalancer {
-		out := map[routing.Key]memory.LoadBalancer{}
+	known := func(keys ...routing.Key) map[routing.Key]record.Record {
+		out := map[routing.Key]record.Record{}
 		for _, key := range keys {
-			out[key] = memory.LoadBalancer{}
+			out[key] = record.Record{}
 		}
 		return out
 	}
@@ -31,7 +31,7 @@ func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
 		spec      v1alpha1.LoadBalancerClassSpec
 		ingresses int
 		names     bool // each asks for another load balancer of one group across namespaces
-		memories  map[routing.Key]memory.LoadBalancer
+		records   map[routing.Key]record.Record
 		existing  map[routing.Key]bool
 		refused   int
 		says      string
@@ -47,7 +47,7 @@ func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
 		},
 		"those without Ingresses count": {
 			spec: v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{PerNamespace: 2}}, ingresses: 2,
-			memories: known("fairlead/shop/gone/internal"), refused: 1, says: "without Ingresses are fairlead/shop/gone/internal;",
+			records: known("fairlead/shop/gone/internal"), refused: 1, says: "without Ingresses are fairlead/shop/gone/internal;",
 		},
 		"and so do those that only the operator knows": {
 			spec: v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{PerNamespace: 2}}, ingresses: 2,
@@ -55,17 +55,17 @@ func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
 		},
 		"those of others do not": {
 			spec: v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{PerNamespace: 2}}, ingresses: 2,
-			memories: known("fairlead/shop-2/gone/internal", "other/shop/gone/internal", "fairlead/@all/internal"),
+			records: known("fairlead/shop-2/gone/internal", "other/shop/gone/internal", "fairlead/@all/internal"),
 		},
 		"those that exist stay": {
 			spec: v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{PerNamespace: 1}}, ingresses: 3,
-			memories: known("fairlead/shop/i02/internal", "fairlead/shop/i03/internal"), refused: 1,
+			records: known("fairlead/shop/i02/internal", "fairlead/shop/i03/internal"), refused: 1,
 		},
 		"a group across namespaces has a bound of its own": {
 			spec: v1alpha1.LoadBalancerClassSpec{
 				LoadBalancers: v1alpha1.LoadBalancerBounds{PerNamespace: 2}, Groups: []v1alpha1.SharedGroup{{Name: "all"}},
 			},
-			ingresses: 3, names: true, memories: known("fairlead/shop/a/internal", "fairlead/shop/b/internal"), refused: 1, says: "group all has 2",
+			ingresses: 3, names: true, records: known("fairlead/shop/a/internal", "fairlead/shop/b/internal"), refused: 1, says: "group all has 2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLoadBalancersOfANamespaceAreBounded(t *testing.T) {
 			}
 			slices.Reverse(given)
 			o := objectsOf(given...)
-			o.Memories = c.memories
+			o.Records = c.records
 			snapshots, found := Place(o, ClassOptions{Existing: func(string) map[routing.Key]bool { return c.existing }})
 			if served := len(snapshots); served != c.ingresses-c.refused && !c.names {
 				t.Errorf("%d load balancers are served, want %d", served, c.ingresses-c.refused)

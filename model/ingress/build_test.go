@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -278,8 +278,8 @@ func objectsOf(given ...any) Objects {
 			o.Namespaces = append(o.Namespaces, object)
 		case *corev1.Node:
 			o.Nodes = append(o.Nodes, object)
-		case map[routing.Key]memory.LoadBalancer:
-			o.Memories = object
+		case map[routing.Key]record.Record:
+			o.Records = object
 		default:
 			panic("a test gives an object that nobody reads")
 		}

@@ -9,7 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -119,7 +119,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	copied.Name = "copy"
 	web := anIngress("shop/web", group, aged(2), ruled("a.test"), secured("cert", "a.test"))
 	young := anIngress("shop/young", group, aged(1), ruled("b.test"), secured("cert", "b.test"))
-	served := map[routing.Key]memory.LoadBalancer{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
+	served := map[routing.Key]record.Record{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
 	held := []routing.Certificate{{ID: brought.ID, Hosts: brought.Hosts}}
 	has, lacks := Certificates{Held: held}, Certificates{}
 	const invalid, missing, field = " CertificateInvalid Ingress shop/", " CertificateMissing Ingress shop/", " spec.tls[0].secretName"

@@ -32,7 +32,7 @@ func newCertificateRoom(d *ListenerBuilder, s *Snapshot) certificateRoom {
 	for _, m := range s.Members {
 		for _, t := range m.Spec.TLS {
 			n := Name{Namespace: m.Namespace, Name: t.SecretName}
-			if r.held[s.Memory.Certificates[n.String()]] {
+			if r.held[s.Recorded.Certificates[n.String()]] {
 				r.place(n)
 			}
 		}

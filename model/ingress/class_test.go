@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -24,11 +24,11 @@ func keys(snapshots []Snapshot) []routing.Key {
 }
 
 // everything is what is told about all Ingresses, members or not.
-func everything(snapshots []Snapshot, homeless []string) []string {
+func everything(snapshots []Snapshot, unplaced []string) []string {
 	for _, s := range snapshots {
-		homeless = append(homeless, told(s.Diagnostics)...)
+		unplaced = append(unplaced, told(s.Diagnostics)...)
 	}
-	return homeless
+	return unplaced
 }
 
 func TestClassSelection(t *testing.T) {
@@ -51,8 +51,8 @@ func TestClassSelection(t *testing.T) {
 
 	foreignParameters := class("nginx", "k8s.io/ingress-nginx")
 	foreignParameters.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new("a.test"), Kind: "Settings", Name: "nginx"}
-	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]memory.LoadBalancer {
-		return map[routing.Key]memory.LoadBalancer{"fairlead/pay/api/internal": {Class: &parameters}}
+	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]record.Record {
+		return map[routing.Key]record.Record{"fairlead/pay/api/internal": {Class: &parameters}}
 	}
 	without := ClassOptions{WithoutClass: "public"}
 	literal := ClassOptions{Literal: "fairlead"}
@@ -91,7 +91,7 @@ func TestClassSelection(t *testing.T) {
 		"a literal that is another controller's class":           {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}, options: literal},
 		"a literal that was a class with parameters":             {given: []any{with(v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.0/8"}}), web(ofClass(""), legacy("fairlead"))}, options: literal, told: []string{"error ClassMissing " + annotation}},
 		"a literal that was a class without parameters":          {given: []any{with(v1alpha1.LoadBalancerClassSpec{}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
-		"a literal, where another class with parameters is gone": {given: []any{map[routing.Key]memory.LoadBalancer{"public/pay/api/internal": {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "a"}}}, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"a literal, where another class with parameters is gone": {given: []any{map[routing.Key]record.Record{"public/pay/api/internal": {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "a"}}}, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
 		"a literal is no class of those without one":             {given: []any{web(ofClass(""))}, options: ClassOptions{Literal: "fairlead", WithoutClass: "fairlead"}, told: []string{"error ClassMissing Ingress shop/web"}},
 		"the annotation names another controller's class":        {given: []any{theirs, web(ofClass(""), legacy("nginx"))}},
 		"the annotation names what nobody knows":                 {given: []any{web(ofClass(""), legacy("gce"))}},

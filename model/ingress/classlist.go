@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/validate"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -36,7 +36,7 @@ type ClassLookup struct {
 func NewClassLookup(o Objects, options ClassOptions) (*ClassLookup, []diag.Diagnostic) {
 	cs := &ClassLookup{
 		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
-		pinned: pinned(o.Memories, options.Literal), options: options,
+		pinned: pinned(o.Records, options.Literal), options: options,
 	}
 	var found []diag.Diagnostic
 	from := newParameters(o)
@@ -149,8 +149,8 @@ func standardClass(all []*networkingv1.IngressClass) string {
 }
 
 // pinned reports whether a load balancer is recorded under a class with parameters.
-func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
-	for key, m := range memories {
+func pinned(records map[routing.Key]record.Record, class string) bool {
+	for key, m := range records {
 		if class != "" && key.Class() == class && m.Class != nil &&
 			!equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
 			return true

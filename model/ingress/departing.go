@@ -6,7 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file handles Ingresses of other controllers: one that was Fairlead's is served for the
@@ -17,29 +17,29 @@ import (
 // that the class no longer permits is removed at once.
 func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnostic,
 	found []diag.Diagnostic) {
-	for _, home := range s.trails[nameOf(ing).String()] {
-		class := s.classOf(home.Key)
-		if !home.Served || home.LastAccepted == nil || class == nil {
+	for _, membership := range s.memberships[nameOf(ing).String()] {
+		class := s.classOf(membership.Key)
+		if !membership.Served || membership.LastAccepted == nil || class == nil {
 			continue
 		}
-		if home.Departed >= class.Grace() {
+		if membership.Departed >= class.Grace() {
 			break
 		}
-		member, withdrawn, ok := s.permittedVersion(ing, home, class)
+		member, withdrawn, ok := s.permittedVersion(ing, membership, class)
 		found = append(found, withdrawn...)
 		if !ok {
 			continue
 		}
 		why.Severity = diag.Warning
 		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and "+
-			"then lets it go", home.Key, class.Name, class.Grace())
-		snapshot := s.snapshot(home.Key, class)
+			"then lets it go", membership.Key, class.Name, class.Grace())
+		snapshot := s.snapshot(membership.Key, class)
 		snapshot.TellKept(ing)
 		member.Leaving, member.Departing = true, true
 		s.move(ing, member, snapshot, append(found, why))
 		return
 	}
-	s.homeless = append(s.homeless, found...)
+	s.unplaced = append(s.unplaced, found...)
 }
 
 // LeftAlone reports for each Ingress why it is not ours, unless a snapshot has it. Only commands
@@ -53,7 +53,7 @@ func LeftAlone(o Objects, options ClassOptions,
 		}
 	}
 	cs, _ := NewClassLookup(o, options)
-	known := memory.Trails(o.Memories)
+	known := record.MembershipsOf(o.Records)
 	var out []diag.Diagnostic
 	for _, ing := range o.Ingresses {
 		name := nameOf(ing).String()

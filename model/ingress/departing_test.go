@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -23,9 +23,9 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
 	host := ruled("now.test", prefixed("/", "web:80"))
 	good := acceptedAs(anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80"))))
-	served := memory.Member{LastAccepted: good, Served: true}
-	since := func(d time.Duration) memory.Member {
-		return memory.Member{LastAccepted: good, Served: true, Departed: d}
+	served := record.Member{LastAccepted: good, Served: true}
+	since := func(d time.Duration) record.Member {
+		return record.Member{LastAccepted: good, Served: true, Departed: d}
 	}
 	under := func(grace time.Duration) *v1alpha1.LoadBalancerClassSpec {
 		return &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: grace}}
@@ -38,73 +38,73 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 		return []string{"warning " + reason + " " + at, "warning LastGood Ingress shop/web"}
 	}
 	cases := map[string]struct {
-		given   []any
-		class   *v1alpha1.LoadBalancerClassSpec // as it is remembered
-		memory  memory.Member
-		before  memory.Member // of the load balancer that it comes from; none if it was never there
-		options ClassOptions
-		want    map[routing.Key]string
-		told    []string
+		given    []any
+		class    *v1alpha1.LoadBalancerClassSpec // as it is remembered
+		recorded record.Member
+		before   record.Member // of the load balancer that it comes from; none if it was never there
+		options  ClassOptions
+		want     map[routing.Key]string
+		told     []string
 	}{
 		"the field names another controller's class": {
-			given: []any{ours, nginx, foreign}, memory: served,
+			given: []any{ours, nginx, foreign}, recorded: served,
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 		"the annotation does": {
-			given: []any{ours, nginx, anIngress("shop/web", ofClass(""), annotated(settings.IngressClass, "nginx"), host)}, memory: served,
+			given: []any{ours, nginx, anIngress("shop/web", ofClass(""), annotated(settings.IngressClass, "nginx"), host)}, recorded: served,
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", annotation),
 		},
 		"the annotation does, and the field is still ours": {
-			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated(settings.IngressClass, "nginx"), host)}, memory: served,
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated(settings.IngressClass, "nginx"), host)}, recorded: served,
 			want: map[routing.Key]string{key: "(shop/web)"}, told: append([]string{"warning ClassConflict " + annotation}, warned("ClassForeign", annotation)...),
 		},
 		"the class was made again by another controller": {
-			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass("public"), host)}, memory: served, class: under(time.Hour),
+			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass("public"), host)}, recorded: served, class: under(time.Hour),
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 		"it names no class any more": {
-			given: []any{ours, anIngress("shop/web", ofClass(""), host)}, memory: served,
+			given: []any{ours, anIngress("shop/web", ofClass(""), host)}, recorded: served,
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassUnset", field),
 		},
 		"it names none, and the class of such is foreign": {
-			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass(""), host)}, memory: served, class: under(time.Hour),
+			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass(""), host)}, recorded: served, class: under(time.Hour),
 			options: ClassOptions{WithoutClass: "public"}, want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", "Ingress shop/web"),
 		},
 		"just before the grace is over": {
-			given: []any{ours, nginx, foreign}, memory: since(10*time.Minute - 1),
+			given: []any{ours, nginx, foreign}, recorded: since(10*time.Minute - 1),
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
-		"the grace is over":                      {given: []any{ours, nginx, foreign}, memory: since(10 * time.Minute), want: map[routing.Key]string{}},
-		"the class as it is says how long":       {given: []any{aClass("public", *under(time.Minute)), nginx, foreign}, class: under(time.Hour), memory: since(time.Minute), want: map[routing.Key]string{}},
-		"one that is lost, as it was":            {given: []any{nginx, foreign}, class: under(time.Hour), memory: since(30 * time.Minute), want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field)},
-		"a class without a grace":                {given: []any{aClass("public", *under(0)), nginx, foreign}, memory: served, want: map[routing.Key]string{}},
-		"nothing of it was served":               {given: []any{ours, nginx, foreign}, memory: memory.Member{LastAccepted: good}, want: map[routing.Key]string{}},
-		"its version was dropped to make room":   {given: []any{ours, nginx, foreign}, memory: memory.Member{Served: true}, want: map[routing.Key]string{}},
-		"one that is being deleted goes at once": {given: []any{ours, nginx, deleted}, memory: served, want: map[routing.Key]string{}},
+		"the grace is over":                      {given: []any{ours, nginx, foreign}, recorded: since(10 * time.Minute), want: map[routing.Key]string{}},
+		"the class as it is says how long":       {given: []any{aClass("public", *under(time.Minute)), nginx, foreign}, class: under(time.Hour), recorded: since(time.Minute), want: map[routing.Key]string{}},
+		"one that is lost, as it was":            {given: []any{nginx, foreign}, class: under(time.Hour), recorded: since(30 * time.Minute), want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field)},
+		"a class without a grace":                {given: []any{aClass("public", *under(0)), nginx, foreign}, recorded: served, want: map[routing.Key]string{}},
+		"nothing of it was served":               {given: []any{ours, nginx, foreign}, recorded: record.Member{LastAccepted: good}, want: map[routing.Key]string{}},
+		"its version was dropped to make room":   {given: []any{ours, nginx, foreign}, recorded: record.Member{Served: true}, want: map[routing.Key]string{}},
+		"one that is being deleted goes at once": {given: []any{ours, nginx, deleted}, recorded: served, want: map[routing.Key]string{}},
 		"it comes back": {
-			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), host)}, memory: since(time.Minute),
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), host)}, recorded: since(time.Minute),
 			want: map[routing.Key]string{key: "shop/web"},
 		},
 		"it comes back to another load balancer": {
-			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated("group", "g"), host)}, memory: since(time.Minute),
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated("group", "g"), host)}, recorded: since(time.Minute),
 			want: map[routing.Key]string{key: "(shop/web)", other: "shop/web"},
 		},
 		"it goes in the middle of a move": {
-			given: []any{ours, nginx, foreign}, memory: memory.Member{LastAccepted: good, Served: true, Move: 1, Previous: other}, before: served,
+			given: []any{ours, nginx, foreign}, recorded: record.Member{LastAccepted: good, Served: true, Move: 1, Previous: other}, before: served,
 			want: map[routing.Key]string{key: "(shop/web)", other: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 		"it goes in the middle of a move, before it was served elsewhere": {
-			given: []any{ours, nginx, foreign}, memory: memory.Member{Move: 1, Previous: other}, before: served,
+			given: []any{ours, nginx, foreign}, recorded: record.Member{Move: 1, Previous: other}, before: served,
 			want: map[routing.Key]string{other: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			memories := map[routing.Key]memory.LoadBalancer{key: {Class: c.class, Members: map[string]memory.Member{"shop/web": c.memory}}}
+			records := map[routing.Key]record.Record{key: {Class: c.class, Members: map[string]record.Member{"shop/web": c.recorded}}}
 			if c.before.Served {
-				memories[other] = memory.LoadBalancer{Class: c.class, Members: map[string]memory.Member{"shop/web": c.before}}
+				records[other] = record.Record{Class: c.class, Members: map[string]record.Member{"shop/web": c.before}}
 			}
-			snapshots, found := Place(objectsOf(append(c.given, memories)...), c.options)
+			snapshots, found := Place(objectsOf(append(c.given, records)...), c.options)
 			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 			for _, s := range snapshots {
@@ -158,8 +158,8 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			good := acceptedAs(anIngress("shop/web", ofClass(""), legacy, ruled("good.test", prefixed("/", "web:80"))))
-			snapshots, found := Place(objectsOf(c.ing, map[routing.Key]memory.LoadBalancer{
-				key: {Class: c.class, Members: map[string]memory.Member{"shop/web": {LastAccepted: good, Served: true}}},
+			snapshots, found := Place(objectsOf(c.ing, map[routing.Key]record.Record{
+				key: {Class: c.class, Members: map[string]record.Member{"shop/web": {LastAccepted: good, Served: true}}},
 			}), c.options)
 			compare(t, "members", membersOf(snapshots), map[routing.Key]string{key: "shop/web"})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), append(c.told, "warning LastGood Ingress shop/web"))

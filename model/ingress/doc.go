@@ -7,7 +7,7 @@
 //	class.go        is it Fairlead's, and what do the parameters of its class say?
 //	validate/       would the API server accept it?
 //	annotations.go  are its annotations valid, and does the class allow them?
-//	memory          has the cloud refused exactly this version before?
+//	rejections      has the cloud refused exactly this version before?
 //	complexity.go   is it small enough to be compiled?
 //	group.go        which load balancer does it belong to?
 //

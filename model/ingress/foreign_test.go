@@ -14,7 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -145,18 +145,18 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			params.Spec.ForeignAnnotations = c.policy
-			accepted := memory.Accept(carrying(c.before))
+			accepted := record.Accept(carrying(c.before))
 			o := Objects{
 				Ingresses:                  []*networkingv1.Ingress{carrying(map[string]string{authURL: "https://login.example.com"})},
 				IngressClasses:             []*networkingv1.IngressClass{class},
 				ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{params},
-				Memories:                   map[routing.Key]memory.LoadBalancer{key: {Members: map[string]memory.Member{"shop/web": {LastAccepted: &accepted, Served: true}}}},
+				Records:                    map[routing.Key]record.Record{key: {Members: map[string]record.Member{"shop/web": {LastAccepted: &accepted, Served: true}}}},
 			}
-			snapshots, homeless := Place(o, ClassOptions{})
+			snapshots, unplaced := Place(o, ClassOptions{})
 			if kept := len(snapshots) == 1 && len(snapshots[0].Members) == 1; kept != c.kept {
 				t.Fatalf("kept: %v", kept)
 			}
-			told := homeless
+			told := unplaced
 			for _, s := range snapshots {
 				told = append(told, s.Diagnostics...)
 			}
@@ -184,15 +184,15 @@ func TestServicesThatAreRestricted(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		t.Run(fmt.Sprintf("served before: %v", served), func(t *testing.T) {
 			ing := carrying(nil)
-			accepted := memory.Accept(ing)
-			known := memory.Member{Served: served}
+			accepted := record.Accept(ing)
+			known := record.Member{Served: served}
 			if served {
 				known.LastAccepted = &accepted
 			}
 			s := Snapshot{
 				Class: *facingInternet(""), Members: []Member{NewMember(ing, settings.Values{})},
-				Memory:  memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": known}},
-				Objects: Objects{Services: []*corev1.Service{service}},
+				Recorded: record.Record{Members: map[string]record.Member{"shop/web": known}},
+				Objects:  Objects{Services: []*corev1.Service{service}},
 			}
 			left, found := WithoutForeignRestrictions(s)
 			if (len(left.Members) == 1) != served {

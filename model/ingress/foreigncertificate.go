@@ -49,7 +49,7 @@ func newCertificateDisputes(d *ListenerBuilder, s *Snapshot) certificateDisputes
 			}
 		}
 	}
-	if len(s.Memory.Hosts) == 0 {
+	if len(s.Recorded.Hosts) == 0 {
 		return r // the age of Ingresses decides about hosts and certificates
 	}
 	for secret, id := range d.remembered {

@@ -14,27 +14,27 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // A cloud is what has come of the compilations of a shared group so far.
 type cloud struct {
-	t      *testing.T
-	memory memory.LoadBalancer
-	held   []routing.Certificate
-	onPort []routing.CertificateID
-	byHost map[string][]routing.CertificateID
-	names  map[routing.CertificateID][]string
-	config routing.Config
-	found  []diag.Diagnostic
+	t        *testing.T
+	recorded record.Record
+	held     []routing.Certificate
+	onPort   []routing.CertificateID
+	byHost   map[string][]routing.CertificateID
+	names    map[routing.CertificateID][]string
+	config   routing.Config
+	found    []diag.Diagnostic
 }
 
 // compile compiles objects, and remembers what the operator does.
 func (c *cloud) compile(given ...any) {
 	c.t.Helper()
 	o := objectsOf(given...)
-	o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: c.memory}
+	o.Records = map[routing.Key]record.Record{edgeKey: c.recorded}
 	snapshots, _ := Place(o, ClassOptions{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
 	c.config, c.found = Translate(*s, Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
@@ -42,18 +42,18 @@ func (c *cloud) compile(given ...any) {
 	for _, l := range c.config.Listeners {
 		c.onPort = append(c.onPort, l.Certificates...)
 	}
-	c.memory = memory.LoadBalancer{Certificates: map[string]routing.CertificateID{}, Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
+	c.recorded = record.Record{Certificates: map[string]routing.CertificateID{}, Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 	for _, known := range c.config.Certificates {
 		c.held = append(c.held, routing.Certificate{ID: known.ID, Hosts: known.Hosts, Kind: known.Kind})
 		for _, secret := range known.Secrets {
-			c.memory.Certificates[secret] = known.ID
+			c.recorded.Certificates[secret] = known.ID
 		}
 	}
 	for _, h := range s.OwnedHosts() {
-		c.memory.Hosts[h.Host] = h.Namespace
+		c.recorded.Hosts[h.Host] = h.Namespace
 	}
 	for _, h := range c.config.Yielding {
-		c.memory.Yielding[h] = true
+		c.recorded.Yielding[h] = true
 	}
 }
 
@@ -131,10 +131,10 @@ func TestACertificateIsNotTakenAway(t *testing.T) {
 func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 	o := objectsOf(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
 	bobs := ReadCertificate(o.Secrets[0]).Certificate
-	o.Memories = map[routing.Key]memory.LoadBalancer{
-		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
+	o.Records = map[routing.Key]record.Record{
+		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]record.Member{"bob/b": {Served: true}}},
 		"public/@edge/internet-facing": {
-			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}},
+			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]record.Member{"alice/a": {Served: true}},
 		},
 	}
 	snapshots, _ := Place(o, ClassOptions{})
@@ -163,11 +163,11 @@ func TestAForeignCertificateIsRefused(t *testing.T) {
 			}
 			c.compile(slices.Concat(alice, good)...)
 			c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
-			last := c.memory.Certificates["bob/tls"]
+			last := c.recorded.Certificates["bob/tls"]
 			for range 2 {
 				c.compile(slices.Concat(alice, evil)...)
 				c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, told)
-				compare(t, "the certificate of bob", c.memory.Certificates["bob/tls"], last)
+				compare(t, "the certificate of bob", c.recorded.Certificates["bob/tls"], last)
 			}
 		})
 	}
@@ -265,7 +265,7 @@ func TestCopiesOfACertificateAreRenewed(t *testing.T) {
 		}
 		c.compile(append(both, of("alice", after), of("bob", after))...)
 		c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
-		compare(t, "the certificate", c.memory.Certificates["bob/tls"], ReadCertificate(after).Certificate.ID)
+		compare(t, "the certificate", c.recorded.Certificates["bob/tls"], ReadCertificate(after).Certificate.ID)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 			if c.last != "" {
 				before := c.ing.DeepCopy()
 				annotated("certificate-arn", c.last)(before)
-				o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: {Members: map[string]memory.Member{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
+				o.Records = map[routing.Key]record.Record{edgeKey: {Members: map[string]record.Member{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
 			}
 			snapshots, _ := Place(o, ClassOptions{})
 			compare(t, "asked", NamedCertificates(snapshots[0]), c.want)

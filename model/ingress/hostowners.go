@@ -8,7 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -26,20 +26,20 @@ func (s *Snapshot) OwnedHosts() []Owned { return s.Owners.Owned() }
 
 // ResolveOwners finds the namespaces that own the hosts of a snapshot. If members are left out
 // later, the owners stay: a member without room must not lose its hosts.
-func (s *Snapshot) ResolveOwners(x *Index, memories map[routing.Key]memory.LoadBalancer) {
+func (s *Snapshot) ResolveOwners(x *Index, records map[routing.Key]record.Record) {
 	if !s.OwnsHosts() {
 		return
 	}
 	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]HostAllowance{},
 		named: map[namedHost]bool{}}
 	for i := range s.Members {
-		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
+		c.claim(&s.Members[i], s.Recorded.Members[s.Members[i].Owner.String()].LastAccepted)
 	}
 	for _, m := range s.Refused {
 		c.claimVersion(m.Owner, m.Ingress, false)
 	}
 	s.Owners = ResolveOwners(c.claims,
-		c.heldHosts(s.rememberedHosts(memories, c.claims), &s.Memory))
+		c.heldHosts(s.rememberedHosts(records, c.claims), &s.Recorded))
 	s.Diagnostics = append(s.Diagnostics, reportDisputes(s.Owners)...)
 }
 
@@ -51,10 +51,10 @@ type heldHost struct {
 
 // rememberedHosts returns the owners that are recorded here, and for other hosts, those that moving
 // members owned on their former load balancers.
-func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer,
+func (s *Snapshot) rememberedHosts(records map[routing.Key]record.Record,
 	claims []HostClaim) map[routing.Host]heldHost {
-	held := make(map[routing.Host]heldHost, len(s.Memory.Hosts))
-	for host, namespace := range s.Memory.Hosts {
+	held := make(map[routing.Host]heldHost, len(s.Recorded.Hosts))
+	for host, namespace := range s.Recorded.Hosts {
 		held[host] = heldHost{namespace: namespace}
 	}
 	from := map[routing.Owner]routing.Key{}
@@ -65,7 +65,7 @@ func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer,
 	}
 	for _, c := range claims {
 		_, known := held[c.Host]
-		if key := from[c.By]; !known && c.By.Namespace == memories[key].Hosts[c.Host] {
+		if key := from[c.By]; !known && c.By.Namespace == records[key].Hosts[c.Host] {
 			held[c.Host] = heldHost{c.By.Namespace, key}
 		}
 	}
@@ -99,7 +99,7 @@ func (c *claimant) allowance(namespace string) HostAllowance {
 
 // claim collects the hosts that the present and the last accepted version of a member name: the
 // latter is served if the former does not fit.
-func (c *claimant) claim(m *Member, accepted *memory.Accepted) {
+func (c *claimant) claim(m *Member, accepted *record.Accepted) {
 	c.claimVersion(m.Owner, m.Ingress, false)
 	if accepted != nil {
 		c.claimVersion(m.Owner, accepted.Version(m.Ingress), true)
@@ -136,7 +136,7 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 // which may be created again, has no known labels and keeps its hosts. A host that comes with a
 // moving member is newer than the certificates that are served here.
 func (c *claimant) heldHosts(held map[routing.Host]heldHost,
-	here *memory.LoadBalancer) []HostHolding {
+	here *record.Record) []HostHolding {
 	var out []HostHolding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
 		owner, from := held[host].namespace, held[host].from

@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -59,15 +59,15 @@ func TestOwnersOfHosts(t *testing.T) {
 	only := func(namespace string, hosts ...string) v1alpha1.AllowedHosts {
 		return v1alpha1.AllowedHosts{NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}, Hosts: hosts}
 	}
-	remember := func(hosts map[routing.Host]string, members map[string]memory.Member) map[routing.Key]memory.LoadBalancer {
-		return map[routing.Key]memory.LoadBalancer{edgeKey: {Hosts: hosts, Members: members}}
+	remember := func(hosts map[routing.Host]string, members map[string]record.Member) map[routing.Key]record.Record {
+		return map[routing.Key]record.Record{edgeKey: {Hosts: hosts, Members: members}}
 	}
 	cases := map[string]struct {
-		key      routing.Key
-		given    []any
-		memories map[routing.Key]memory.LoadBalancer
-		want     []string
-		told     []string
+		key     routing.Key
+		given   []any
+		records map[routing.Key]record.Record
+		want    []string
+		told    []string
 	}{
 		"hosts of rules, of spec.tls, and any host": {
 			given: []any{shared(), inEdge("alice/a", web("a.test"), secured("tls", "tls.test"), defaulted(to("web:80")))},
@@ -94,37 +94,37 @@ func TestOwnersOfHosts(t *testing.T) {
 			given: []any{shared(func(s *v1alpha1.LoadBalancerClassSpec) {
 				s.AllowedHosts = []v1alpha1.AllowedHosts{only("alice", "a.test"), only("bob", "*.test")}
 			}), inEdge("alice/a", web("a.test"), web("b.test")), inEdge("bob/b", web("b.test"), defaulted(to("web:80")))},
-			memories: remember(map[routing.Host]string{"b.test": "alice", "": "bob", "c.test": "bob"}, nil),
-			want:     []string{"a.test alice", "b.test bob", "(c.test bob)"},
+			records: remember(map[routing.Host]string{"b.test": "alice", "": "bob", "c.test": "bob"}, nil),
+			want:    []string{"a.test alice", "b.test bob", "(c.test bob)"},
 		},
 		"the version that is served names its hosts while a newer one is not": {
-			given:    []any{shared(), inEdge("alice/a", aged(1), web("new.test")), inEdge("bob/b", aged(2), web("old.test"))},
-			memories: remember(map[routing.Host]string{"old.test": "alice"}, map[string]memory.Member{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("old.test")))}}),
-			want:     []string{"new.test alice", "old.test alice"},
-			told:     []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
+			given:   []any{shared(), inEdge("alice/a", aged(1), web("new.test")), inEdge("bob/b", aged(2), web("old.test"))},
+			records: remember(map[routing.Host]string{"old.test": "alice"}, map[string]record.Member{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("old.test")))}}),
+			want:    []string{"new.test alice", "old.test alice"},
+			told:    []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
 		},
 		"a member that moves here brings what it owned": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("a.test"))},
-			memories: map[routing.Key]memory.LoadBalancer{
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}}},
+			records: map[routing.Key]record.Record{
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]record.Member{"alice/a": {Served: true}}},
 			},
 			want: []string{"a.test alice"},
 			told: []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
 		},
 		"but not what another namespace owns here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("a.test"))},
-			memories: map[routing.Key]memory.LoadBalancer{
+			records: map[routing.Key]record.Record{
 				edgeKey:                        {Hosts: map[routing.Host]string{"a.test": "bob"}},
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]record.Member{"alice/a": {Served: true}}},
 			},
 			want: []string{"a.test bob"},
 			told: []string{"error HostTaken Ingress alice/a spec.rules[0].host", "info HostTaken Ingress bob/b spec.rules[0].host"},
 		},
 		"nor what is below a wildcard of another namespace here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("*.test")), inEdge("bob/b", aged(2), web("a.test"))},
-			memories: map[routing.Key]memory.LoadBalancer{
+			records: map[routing.Key]record.Record{
 				edgeKey:                        {Hosts: map[routing.Host]string{"*.test": "alice"}},
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "bob"}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "bob"}, Members: map[string]record.Member{"bob/b": {Served: true}}},
 			},
 			want: []string{"*.test alice"},
 			told: []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
@@ -145,10 +145,10 @@ func TestOwnersOfHosts(t *testing.T) {
 			told:  []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
 		},
 		"a change that is refused holds the hosts that it brings": {
-			given:    []any{shared(), inEdge("alice/a", aged(2), web("a.test"), web("new.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("new.test"))},
-			memories: remember(map[routing.Host]string{"a.test": "alice"}, map[string]memory.Member{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("a.test")))}}),
-			want:     []string{"a.test alice", "new.test alice"},
-			told:     []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[1].host"},
+			given:   []any{shared(), inEdge("alice/a", aged(2), web("a.test"), web("new.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("new.test"))},
+			records: remember(map[routing.Host]string{"a.test": "alice"}, map[string]record.Member{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("a.test")))}}),
+			want:    []string{"a.test alice", "new.test alice"},
+			told:    []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[1].host"},
 		},
 		"one that may not join the group holds nothing": {
 			given: []any{shared(func(s *v1alpha1.LoadBalancerClassSpec) {
@@ -164,9 +164,9 @@ func TestOwnersOfHosts(t *testing.T) {
 		},
 		"a wildcard that comes takes no host that is remembered here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("*.test"))},
-			memories: map[routing.Key]memory.LoadBalancer{
+			records: map[routing.Key]record.Record{
 				edgeKey:                        {Hosts: map[routing.Host]string{"a.test": "alice", "c.test": "carol"}},
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"*.test": "bob"}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"*.test": "bob"}, Members: map[string]record.Member{"bob/b": {Served: true}}},
 			},
 			want: []string{"*.test bob", "a.test alice", "(c.test carol)"},
 		},
@@ -174,7 +174,7 @@ func TestOwnersOfHosts(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			o := objectsOf(c.given...)
-			o.Memories = c.memories
+			o.Records = c.records
 			made, _ := Place(o, ClassOptions{})
 			if c.key == "" {
 				c.key = edgeKey

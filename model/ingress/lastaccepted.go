@@ -8,7 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -22,7 +22,7 @@ import (
 // Ok is also false if an annotation can no longer be read, because the version would be served
 // without its effect, and if the version takes too many steps to compile.
 func lastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress,
-	accepted *memory.Accepted) (m Member, withdrawn string, ok bool) {
+	accepted *record.Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
 	group := key.SharedGroup()
 	if group != "" && c.SharedGroupOf(version) != group {
@@ -102,6 +102,6 @@ func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
 // ServedForeignRestrictions reports whether the class permitted such annotations when a version was
 // last accepted.
 func (s Snapshot) ServedForeignRestrictions() bool {
-	return s.Memory.Class != nil &&
-		(&Class{LoadBalancerClassSpec: *s.Memory.Class}).ServesForeignRestrictions()
+	return s.Recorded.Class != nil &&
+		(&Class{LoadBalancerClassSpec: *s.Recorded.Class}).ServesForeignRestrictions()
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -58,104 +58,104 @@ func TestWhatWasAcceptedIsJudgedByTheClassAsItIs(t *testing.T) {
 	}
 	edge := annotated("group", "edge")
 	mistake := annotated("order", "first")
-	remembering := func(v *networkingv1.Ingress, departed time.Duration) memory.LoadBalancer {
-		return memory.LoadBalancer{Class: &selected, Members: map[string]memory.Member{"bob/web": {LastAccepted: acceptedAs(v), Served: true, Departed: departed}}}
+	remembering := func(v *networkingv1.Ingress, departed time.Duration) record.Record {
+		return record.Record{Class: &selected, Members: map[string]record.Member{"bob/web": {LastAccepted: acceptedAs(v), Served: true, Departed: departed}}}
 	}
 	both := "bob a.test, bob b.test"
 	kept, gone := "warning LastGood Ingress bob/web", "error ConsentWithdrawn Ingress bob/web"
 	wrong := "error AnnotationInvalid Ingress bob/web metadata.annotations[fairlead.dev/order]"
 	cases := map[string]struct {
-		given  []any
-		memory map[routing.Key]memory.LoadBalancer
-		want   map[routing.Key]string
-		ends   []routing.Key
-		told   []string
+		given    []any
+		recorded map[routing.Key]record.Record
+		want     map[routing.Key]string
+		ends     []routing.Key
+		told     []string
 	}{
 		"a mistake of the author": {
-			given: []any{class, in, version(edge, mistake)}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{class, in, version(edge, mistake)}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			want: map[routing.Key]string{group: both}, told: []string{wrong, kept},
 		},
 		"a mistake, and the accepted version is too complex for this version of Fairlead": {
-			given: []any{class, in, version(edge, mistake)}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge, ruled("c.test", slowGlobs()...)), 0)},
+			given: []any{class, in, version(edge, mistake)}, recorded: map[routing.Key]record.Record{group: remembering(version(edge, ruled("c.test", slowGlobs()...)), 0)},
 			told: []string{wrong},
 		},
 		"a mistake, and the namespace is put out of the group": {
-			given: []any{class, out, version(edge, mistake)}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{class, out, version(edge, mistake)}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			ends: []routing.Key{group}, told: []string{"error ConsentWithdrawn Ingress bob/web", wrong},
 		},
 		"the namespace is put out of the group": {
-			given: []any{class, out, version(edge)}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{class, out, version(edge)}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			ends: []routing.Key{group}, told: []string{gone, "error GroupNotAllowed Ingress bob/web metadata.annotations[fairlead.dev/group]"},
 		},
 		"it is put out, and then leaves by itself": {
-			given: []any{class, out, version()}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{class, out, version()}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			want: map[routing.Key]string{alone: both}, ends: []routing.Key{group}, told: []string{"warning ConsentWithdrawn Ingress bob/web"},
 		},
 		"it leaves by itself": {
-			given: []any{class, in, version()}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{class, in, version()}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			want: map[routing.Key]string{alone: both, group: both},
 		},
 		"the class dissolves the group, from which all move away": {
-			given: []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Groups = nil }), out, version(edge)}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Groups = nil }), out, version(edge)}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			want: map[routing.Key]string{"public/bob/@edge/internal": both, group: both},
 		},
 		"the class dissolves the group, and there is a mistake": {
-			given:  []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Groups = nil }), in, version(edge, mistake)},
-			memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)}, ends: []routing.Key{group}, told: []string{gone, wrong},
+			given:    []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Groups = nil }), in, version(edge, mistake)},
+			recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)}, ends: []routing.Key{group}, told: []string{gone, wrong},
 		},
 		"it is put out while the class is missing": {
-			given: []any{out, version(edge)}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)},
+			given: []any{out, version(edge)}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)},
 			ends: []routing.Key{group}, told: []string{"error ClassMissing Ingress bob/web spec.ingressClassName", gone},
 		},
 		"it departs": {
-			given: []any{class, classOf("other", "a.test/b"), in, version(edge, ofClass("other"))}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), time.Second)},
+			given: []any{class, classOf("other", "a.test/b"), in, version(edge, ofClass("other"))}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), time.Second)},
 			want: map[routing.Key]string{group: both}, told: []string{kept, "warning ClassForeign Ingress bob/web spec.ingressClassName"},
 		},
 		"it departs, and is put out": {
-			given: []any{class, classOf("other", "a.test/b"), out, version(edge, ofClass("other"))}, memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), time.Second)},
+			given: []any{class, classOf("other", "a.test/b"), out, version(edge, ofClass("other"))}, recorded: map[routing.Key]record.Record{group: remembering(version(edge), time.Second)},
 			ends: []routing.Key{group}, told: []string{gone},
 		},
 		"one host is allowed still": {
 			given: []any{under(func(s *v1alpha1.LoadBalancerClassSpec) {
 				s.AllowedHosts = []v1alpha1.AllowedHosts{{Hosts: []string{"b.test"}}}
 			}), in, version(edge, mistake)},
-			memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)}, want: map[routing.Key]string{group: "bob b.test"},
+			recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)}, want: map[routing.Key]string{group: "bob b.test"},
 			told: []string{wrong, kept},
 		},
 		"no host is allowed any more": {
 			given: []any{under(func(s *v1alpha1.LoadBalancerClassSpec) {
 				s.AllowedHosts = []v1alpha1.AllowedHosts{{Hosts: []string{"z.test"}}}
 			}), in, version(edge, mistake)},
-			memory: map[routing.Key]memory.LoadBalancer{group: remembering(version(edge), 0)}, ends: []routing.Key{group}, told: []string{gone, wrong},
+			recorded: map[routing.Key]record.Record{group: remembering(version(edge), 0)}, ends: []routing.Key{group}, told: []string{gone, wrong},
 		},
 		"an annotation is forbidden without which more would be exposed": {
-			given:  []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Annotations = &[]string{} }), version(annotated("listen-ports", "HTTP:8080"))},
-			memory: map[routing.Key]memory.LoadBalancer{alone: remembering(version(annotated("listen-ports", "HTTP:8080")), 0)}, ends: []routing.Key{alone},
+			given:    []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Annotations = &[]string{} }), version(annotated("listen-ports", "HTTP:8080"))},
+			recorded: map[routing.Key]record.Record{alone: remembering(version(annotated("listen-ports", "HTTP:8080")), 0)}, ends: []routing.Key{alone},
 			told: []string{"error AnnotationNotAllowed Ingress bob/web metadata.annotations[fairlead.dev/listen-ports]", gone},
 		},
 		"one without which no more would be is ignored": {
 			given: []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Annotations = &[]string{"order"} }), version(mistake)},
-			want:  map[routing.Key]string{alone: both}, memory: map[routing.Key]memory.LoadBalancer{alone: remembering(version(annotated("target-type", "instance")), 0)},
+			want:  map[routing.Key]string{alone: both}, recorded: map[routing.Key]record.Record{alone: remembering(version(annotated("target-type", "instance")), 0)},
 			told: []string{wrong, kept},
 		},
 		"the class says who may connect": {
-			given:  []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Inbound = []string{"0.0.0.0/0", "::/0"} }), version(annotated("inbound", "10.0.0.0/8"))},
-			memory: map[routing.Key]memory.LoadBalancer{alone: remembering(version(annotated("inbound", "10.0.0.0/8")), 0)}, ends: []routing.Key{alone},
+			given:    []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Inbound = []string{"0.0.0.0/0", "::/0"} }), version(annotated("inbound", "10.0.0.0/8"))},
+			recorded: map[routing.Key]record.Record{alone: remembering(version(annotated("inbound", "10.0.0.0/8")), 0)}, ends: []routing.Key{alone},
 			told: []string{"error AnnotationNotAllowed Ingress bob/web metadata.annotations[fairlead.dev/inbound]", gone},
 		},
 		"the class keeps its load balancers internal": {
-			given:  []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Scheme = "internal" }), version(mistake)},
-			memory: map[routing.Key]memory.LoadBalancer{public: remembering(version(annotated("scheme", "internet-facing")), 0)}, ends: []routing.Key{public}, told: []string{gone, wrong},
+			given:    []any{under(func(s *v1alpha1.LoadBalancerClassSpec) { s.Scheme = "internal" }), version(mistake)},
+			recorded: map[routing.Key]record.Record{public: remembering(version(annotated("scheme", "internet-facing")), 0)}, ends: []routing.Key{public}, told: []string{gone, wrong},
 		},
 		"annotations of other controllers are refused": {
-			given:  []any{class, version(annotated("alb.ingress.kubernetes.io/auth-type", "oidc"))},
-			memory: map[routing.Key]memory.LoadBalancer{alone: remembering(version(annotated("alb.ingress.kubernetes.io/auth-type", "oidc")), 0)}, ends: []routing.Key{alone},
+			given:    []any{class, version(annotated("alb.ingress.kubernetes.io/auth-type", "oidc"))},
+			recorded: map[routing.Key]record.Record{alone: remembering(version(annotated("alb.ingress.kubernetes.io/auth-type", "oidc")), 0)}, ends: []routing.Key{alone},
 			told: []string{"error AnnotationForeign Ingress bob/web metadata.annotations[alb.ingress.kubernetes.io/auth-type]", gone},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			made, found := Place(objectsOf(append(c.given, c.memory)...), ClassOptions{})
+			made, found := Place(objectsOf(append(c.given, c.recorded)...), ClassOptions{})
 			if c.want == nil {
 				c.want = map[routing.Key]string{}
 			}
@@ -179,14 +179,14 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 	shared := v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "edge"}}}
 	edge := annotated("group", "edge")
 	before := anIngress("bob/web", ofClass("public"), edge, ruled("b.test"))
-	remembering := func(v *networkingv1.Ingress) memory.LoadBalancer {
-		return memory.LoadBalancer{Members: map[string]memory.Member{"bob/web": {LastAccepted: acceptedAs(v), Served: true}}}
+	remembering := func(v *networkingv1.Ingress) record.Record {
+		return record.Record{Members: map[string]record.Member{"bob/web": {LastAccepted: acceptedAs(v), Served: true}}}
 	}
 	t.Run("its settings of the whole load balancer do not come to count", func(t *testing.T) {
 		made, _ := Place(objectsOf(aClass("public", shared),
 			anIngress("alice/web", ofClass("public"), edge, ruled("a.test")),
 			anIngress("bob/web", ofClass("public"), annotated("wafv2-acl", "none"), annotated("order", "-1"), ruled("b.test")),
-			map[routing.Key]memory.LoadBalancer{group: remembering(before)}), ClassOptions{})
+			map[routing.Key]record.Record{group: remembering(before)}), ClassOptions{})
 		at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == group })
 		compare(t, "members", membersOf(made)[group], "alice/web (bob/web)")
 		if p, _ := Protect(made[at], CloudProtection{}); p.WebACL != "" {
@@ -197,7 +197,7 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 		const alone = routing.Key("public/bob/web/internal")
 		guarded := annotated("wafv2-acl", "strong")
 		made, _ := Place(objectsOf(aClass("public", shared), anIngress("bob/web", ofClass("public"), edge, guarded, ruled("b.test")),
-			map[routing.Key]memory.LoadBalancer{alone: remembering(anIngress("bob/web", ofClass("public"), guarded, ruled("b.test")))}), ClassOptions{})
+			map[routing.Key]record.Record{alone: remembering(anIngress("bob/web", ofClass("public"), guarded, ruled("b.test")))}), ClassOptions{})
 		at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == alone })
 		compare(t, "asks for", WebACLs(made[at]), []string{"strong"})
 	})
@@ -206,7 +206,7 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 		was := anIngress("bob/web", ofClass("strict"), ruled("old.test"))
 		made, found := Place(objectsOf(aClass("public", shared), aClass("strict", v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}),
 			anIngress("bob/web", ofClass("public"), annotated("inbound", "10.0.0.0/8"), ruled("new.test")),
-			map[routing.Key]memory.LoadBalancer{old: remembering(was)}), ClassOptions{})
+			map[routing.Key]record.Record{old: remembering(was)}), ClassOptions{})
 		compare(t, "served", hostsServed(made), map[routing.Key]string{"public/bob/web/internal": "bob new.test", old: "bob old.test"})
 		compare(t, "told", everything(made, told(found)), []string(nil))
 	})
@@ -229,7 +229,7 @@ func TestWhatIsPutOutHoldsNoHosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, _ := Place(objectsOf(append(c.bob, shared, aNamespace("alice", inside), alice,
-				map[routing.Key]memory.LoadBalancer{group: {Hosts: map[routing.Host]string{"a.test": "bob"}}})...), ClassOptions{})
+				map[routing.Key]record.Record{group: {Hosts: map[routing.Host]string{"a.test": "bob"}}})...), ClassOptions{})
 			compare(t, "served", hostsServed(made), c.want)
 		})
 	}
@@ -241,7 +241,7 @@ func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 	service := aService("shop/web:80")
 	service.Annotations = map[string]string{"konghq.com/plugins": "key-auth"}
 	ing := anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")))
-	member := memory.Member{LastAccepted: acceptedAs(ing), Served: true}
+	member := record.Member{LastAccepted: acceptedAs(ing), Served: true}
 	for name, c := range map[string]struct {
 		before, now string
 		want        int
@@ -251,8 +251,8 @@ func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 		"never let pass, and before it": {"", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, _ := Place(objectsOf(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]memory.LoadBalancer{
-				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]memory.Member{"shop/web": member}},
+			made, _ := Place(objectsOf(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]record.Record{
+				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]record.Member{"shop/web": member}},
 			}), ClassOptions{})
 			left, found := WithoutForeignRestrictions(made[0])
 			if len(left.Members) != c.want || left.Withdrawn != (c.want == 0) {
@@ -268,7 +268,7 @@ type drawnWorld struct {
 	missing   bool
 	labels    map[string]map[string]string
 	ingresses []*networkingv1.Ingress
-	memories  map[routing.Key]memory.LoadBalancer
+	records   map[routing.Key]record.Record
 }
 
 var consentHosts = []string{"a.test", "b.test", "c.test", ""}
@@ -329,7 +329,7 @@ func drawVersion(rng *rand.Rand, namespace string) *networkingv1.Ingress {
 }
 
 func draw(rng *rand.Rand) drawnWorld {
-	w := drawnWorld{class: drawClass(rng), missing: rng.IntN(8) == 0, labels: map[string]map[string]string{}, memories: map[routing.Key]memory.LoadBalancer{}}
+	w := drawnWorld{class: drawClass(rng), missing: rng.IntN(8) == 0, labels: map[string]map[string]string{}, records: map[routing.Key]record.Record{}}
 	remembered := drawClass(rng)
 	for _, namespace := range []string{"alice", "bob"} {
 		if rng.IntN(2) == 0 {
@@ -354,18 +354,18 @@ func draw(rng *rand.Rand) drawnWorld {
 				whose = "@edge"
 			}
 			key := routing.Key(fmt.Sprintf("public/%s/%s", whose, scheme))
-			m := w.memories[key]
+			m := w.records[key]
 			if m.Members == nil {
-				m = memory.LoadBalancer{Class: &remembered, Members: map[string]memory.Member{}}
+				m = record.Record{Class: &remembered, Members: map[string]record.Member{}}
 			}
-			m.Members[namespace+"/web"] = memory.Member{LastAccepted: acceptedAs(version), Served: true, Move: int32(i)}
-			w.memories[key] = m
+			m.Members[namespace+"/web"] = record.Member{LastAccepted: acceptedAs(version), Served: true, Move: int32(i)}
+			w.records[key] = m
 		}
 	}
 	for i, a := range w.ingresses { // some are in the middle of a move
 		of := a.Namespace + "/web"
-		for key, m := range w.memories {
-			for from, before := range w.memories {
+		for key, m := range w.records {
+			for from, before := range w.records {
 				r, there := m.Members[of]
 				b, was := before.Members[of]
 				if there && was && key != from && r.Move > b.Move && (i+len(key))%2 == 0 {
@@ -386,7 +386,7 @@ func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 	old := 0
 	for range 8_000 {
 		w := draw(rng)
-		given := []any{classOf("other", "a.test/b"), w.memories}
+		given := []any{classOf("other", "a.test/b"), w.records}
 		if !w.missing {
 			given = append(given, aClass("public", w.class))
 		}
@@ -400,7 +400,7 @@ func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 		for _, s := range made {
 			class := w.class
 			if w.missing {
-				class = *w.memories[s.Key].Class
+				class = *w.records[s.Key].Class
 			}
 			for _, step := range []Snapshot{s, s.Refuse(s.Changes())} {
 				config, _ := Translate(step, Certificates{})

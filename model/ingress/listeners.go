@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -20,7 +20,7 @@ type ListenerBuilder struct {
 	unread    string
 	inCloud   map[string][]routing.CertificateID // certificates in the cloud, by host
 	discovers bool                               // whether the cloud is searched for certificates
-	members   map[string]memory.Member           // remembered, with refused certificates
+	members   map[string]record.Member           // remembered, with refused certificates
 	ports     map[int32]*listener
 	secrets   map[Name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate

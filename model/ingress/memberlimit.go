@@ -102,7 +102,7 @@ const (
 
 // rankOf returns the rank of a member.
 func rankOf(s *Snapshot, m Member) int {
-	_, known := s.Memory.Members[m.Owner.String()]
+	_, known := s.Recorded.Members[m.Owner.String()]
 	switch {
 	case m.Leaving:
 		return leaves
@@ -119,7 +119,7 @@ func leftOver(s *Snapshot) int {
 		members[m.Owner.String()] = true
 	}
 	size := 0
-	for name := range s.Memory.Members {
+	for name := range s.Recorded.Members {
 		if !members[name] {
 			size += memberBytes + len(name)
 		}

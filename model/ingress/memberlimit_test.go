@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -37,19 +37,19 @@ func memberNames(s *Snapshot) map[string]bool {
 
 // remember is what is remembered of the members of a snapshot, and of those that another one
 // remembered.
-func remember(s *Snapshot, before map[string]memory.Member) memory.LoadBalancer {
-	m := memory.LoadBalancer{Members: map[string]memory.Member{}}
+func remember(s *Snapshot, before map[string]record.Member) record.Record {
+	m := record.Record{Members: map[string]record.Member{}}
 	for name, r := range before {
 		m.Members[name] = r
 	}
 	for name := range memberNames(s) {
-		m.Members[name] = memory.Member{Served: true}
+		m.Members[name] = record.Member{Served: true}
 	}
 	return m
 }
 
 // recordSize is how many bytes the record of some members takes at least.
-func recordSize(t *testing.T, m memory.LoadBalancer) int {
+func recordSize(t *testing.T, m record.Record) int {
 	t.Helper()
 	status := v1alpha1.LoadBalancerStatus{}
 	for name := range m.Members {
@@ -72,14 +72,14 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 	const many = 5000
 	alice := inEdge("alice/"+strings.Repeat("a", 253), aged(1), http("alice.test"))
 	crowd := crowdOf("bob", 0, many, 1_000_000)
-	split := func(m memory.LoadBalancer, given ...any) *Snapshot {
+	split := func(m record.Record, given ...any) *Snapshot {
 		o := objectsOf(append([]any{shared()}, given...)...)
-		o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: m}
+		o.Records = map[routing.Key]record.Record{edgeKey: m}
 		snapshots, _ := Place(o, ClassOptions{})
 		return snapshotOf(t, edgeKey, snapshots)
 	}
 
-	first := split(memory.LoadBalancer{}, crowd...)
+	first := split(record.Record{}, crowd...)
 	kept := memberNames(first)
 	if len(kept) < 2000 || len(kept) == many || len(kept) != len(first.Ingresses) || len(kept)+len(first.LeftOut) != many {
 		t.Fatalf("%d members, %d Ingresses, %d left out", len(kept), len(first.Ingresses), len(first.LeftOut))
@@ -101,13 +101,13 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 		t.Errorf("the oldest is kept: %v; the newest: %v", kept[oldest], kept[newest])
 	}
 	const request = 3 << 19 // etcd's 1.5 MiB
-	memory := remember(first, nil)
-	if size := recordSize(t, memory); size > request-(256<<10) {
+	recorded := remember(first, nil)
+	if size := recordSize(t, recorded); size > request-(256<<10) {
 		t.Errorf("the record takes %d bytes", size)
 	}
 
 	// A neighbour comes when there is no room left, and is served at once; so is every one after it.
-	second := split(memory, append(slices.Clone(crowd), alice)...)
+	second := split(recorded, append(slices.Clone(crowd), alice)...)
 	if !memberNames(second)[nameOf(alice).String()] {
 		t.Error("the neighbour is kept out")
 	}
@@ -116,7 +116,7 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 			t.Errorf("%s is left out", nameOf(ing))
 		}
 	}
-	if size := recordSize(t, remember(second, memory.Members)); size > request-(256<<10) {
+	if size := recordSize(t, remember(second, recorded.Members)); size > request-(256<<10) {
 		t.Errorf("the record takes %d bytes while one is let go of", size)
 	}
 

@@ -168,7 +168,7 @@ func (n *neighbours) step() {
 				continue
 			}
 			for _, in := range n.namesIn(c) {
-				owner := n.cloud.memory.Hosts[in] // a name may be a host, or reserved, of its own
+				owner := n.cloud.recorded.Hosts[in] // a name may be a host, or reserved, of its own
 				named := slices.ContainsFunc(n.cloud.config.Names, func(other routing.Name) bool { return other.Host == in })
 				if in.Covers(name.Host) || name.Host.Covers(in) && !named && (owner == "" || owner == name.Owner.Namespace) {
 					n.t.Errorf("clients of %s of namespace %s can be shown %s, which has the name %s and is of %v", name.Host, name.Owner.Namespace, c.ID, in, c.Secrets)
@@ -253,7 +253,7 @@ func (n *neighbours) print() {
 	for _, c := range n.cloud.config.Certificates {
 		n.t.Logf("certificate %s of %v: %v", c.ID, c.Secrets, n.namesIn(c))
 	}
-	n.t.Logf("hosts %v, yielding %v, told:\n%s", n.cloud.memory.Hosts, n.cloud.memory.Yielding, strings.Join(told(n.cloud.found), "\n"))
+	n.t.Logf("hosts %v, yielding %v, told:\n%s", n.cloud.recorded.Hosts, n.cloud.recorded.Yielding, strings.Join(told(n.cloud.found), "\n"))
 }
 
 func hostsOfIngress(ing *networkingv1.Ingress) []string {

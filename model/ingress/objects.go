@@ -7,7 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -38,6 +38,6 @@ type Objects struct {
 	// order. They are not reported yet.
 	Awaited map[endpoints.Claim]bool
 
-	// Memories are the records of load balancers.
-	Memories map[routing.Key]memory.LoadBalancer
+	// Records are the records of load balancers.
+	Records map[routing.Key]record.Record
 }

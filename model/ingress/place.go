@@ -10,7 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/validate"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -31,15 +31,15 @@ func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 			out = append(out, s.finish(snapshot))
 		}
 	}
-	return out, diag.Limit(s.homeless)
+	return out, diag.Limit(s.unplaced)
 }
 
 // place finds the load balancer of each Ingress.
 func place(o Objects, options ClassOptions) *placement {
-	s := &placement{Index: newIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
+	s := &placement{Index: newIndex(o), records: o.Records, memberships: record.MembershipsOf(o.Records),
 		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
 		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf}
-	s.classes, s.homeless = NewClassLookup(o, options)
+	s.classes, s.unplaced = NewClassLookup(o, options)
 	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), older) {
 		if ing.DeletionTimestamp.IsZero() {
 			s.place(ing)
@@ -69,7 +69,7 @@ func RefusedBy(o Objects, options ClassOptions) map[routing.Key][]Member {
 // place finds the load balancer of an Ingress: the wanted one, or, if the Ingress is refused, the
 // one with its last accepted version.
 func (s *placement) place(ing *networkingv1.Ingress) {
-	trail, remembered := s.trails[nameOf(ing).String()]
+	memberships, remembered := s.memberships[nameOf(ing).String()]
 	whose := s.classes.Of(ing, remembered)
 	found := whose.Found
 	switch {
@@ -79,10 +79,10 @@ func (s *placement) place(ing *networkingv1.Ingress) {
 	case whose.Problem != nil:
 		found = append(found, *whose.Problem)
 	default:
-		key, member, more := s.admit(ing, whose.Class, trail.Home())
+		key, member, more := s.admit(ing, whose.Class, memberships.Current())
 		found = append(found, more...)
 		if !hasError(found) {
-			found = append(found, s.permitsNoHost(member, whose.Class, trail)...)
+			found = append(found, s.permitsNoHost(member, whose.Class, memberships)...)
 		}
 		if !hasError(found) {
 			found = append(found, s.needsRoom(ing, key, whose.Class)...)
@@ -105,12 +105,12 @@ func (s *placement) place(ing *networkingv1.Ingress) {
 // admit checks an Ingress of ours and finds its load balancer; "" if the class does not permit
 // that. If a diagnostic is an error, the Ingress is refused.
 func (s *placement) admit(ing *networkingv1.Ingress, class *Class,
-	home memory.Home) (routing.Key, Member, []diag.Diagnostic) {
+	membership record.Membership) (routing.Key, Member, []diag.Diagnostic) {
 	given, found := readAnnotations(ing, class)
 	if errs := validate.Ingress(ing); len(errs) > 0 {
 		found = validate.Refusals(sourceOfIngress(ing), errs)
 	} else {
-		if r := home.Rejection(ing); r != nil {
+		if r := membership.Rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected,
 				Source: sourceOfIngress(ing), Message: r.Message})
 		}
@@ -134,7 +134,7 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 	for m := range snapshot.Versions() {
 		needed.CopyDependencies(s.Index, m.Ingress)
 	}
-	snapshot.ResolveOwners(s.Index, s.memories)
+	snapshot.ResolveOwners(s.Index, s.records)
 	s.countCertificates(snapshot)
 	ingresses := snapshot.Ingresses
 	needed.Judged = s.judgements(snapshot, needed)

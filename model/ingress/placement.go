@@ -7,7 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -17,24 +17,24 @@ import (
 // A placement makes the snapshots of all load balancers.
 type placement struct {
 	*Index
-	classes   *ClassLookup
-	memories  map[routing.Key]memory.LoadBalancer
-	trails    map[string]memory.Trail
-	snapshots map[routing.Key]*Snapshot
+	classes     *ClassLookup
+	records     map[routing.Key]record.Record
+	memberships map[string]record.Memberships
+	snapshots   map[routing.Key]*Snapshot
 	// balancers has the load balancers of tenants whose class has a bound; true for those that an
 	// Ingress belongs to.
 	balancers map[string]map[routing.Key]bool
 	existing  func(tenant string) map[routing.Key]bool
 	// certificatesOf counts the certificates of Secrets of a namespace, by load balancer.
 	certificatesOf func(namespace string) map[routing.Key]int
-	homeless       []diag.Diagnostic // about Ingresses that belong to no load balancer
+	unplaced       []diag.Diagnostic // about Ingresses that belong to no load balancer
 }
 
 // snapshot returns the snapshot of a load balancer with the members so far.
 func (s *placement) snapshot(key routing.Key, class *Class) *Snapshot {
 	snapshot := s.snapshots[key]
 	if snapshot == nil {
-		snapshot = &Snapshot{Key: key, Class: *class, Memory: s.memories[key]}
+		snapshot = &Snapshot{Key: key, Class: *class, Recorded: s.records[key]}
 		s.snapshots[key] = snapshot
 	}
 	return snapshot
@@ -47,7 +47,7 @@ func (s *placement) classOf(key routing.Key) *Class {
 	if c := s.classes.Named(class); c != nil {
 		return c
 	}
-	if spec := s.memories[key].Class; spec != nil {
+	if spec := s.records[key].Class; spec != nil {
 		return &Class{Name: class, LoadBalancerClassSpec: *spec}
 	}
 	return nil
@@ -57,29 +57,29 @@ func (s *placement) classOf(key routing.Key) *Class {
 // it moves away from: of the last one, and of earlier ones if that move is not over.
 func (s *placement) move(ing *networkingv1.Ingress, m Member, to *Snapshot,
 	found []diag.Diagnostic) {
-	trail := s.trails[nameOf(ing).String()]
-	before := trail.Before(to.Key)
-	if m.Move = trail.Home().Move; len(trail) > 0 && trail.Home().Key != to.Key {
+	memberships := s.memberships[nameOf(ing).String()]
+	before := memberships.Before(to.Key)
+	if m.Move = memberships.Current().Move; len(memberships) > 0 && memberships.Current().Key != to.Key {
 		m.Move++
 	}
 	if len(before) > 0 {
 		m.From = before[0].Key
 	}
-	if at := trail.At(to.Key); at >= 0 {
-		m.Earlier = slices.DeleteFunc(trail[at].Leaving(),
+	if at := memberships.At(to.Key); at >= 0 {
+		m.Earlier = slices.DeleteFunc(memberships[at].Leaving(),
 			func(k routing.Key) bool { return k == m.From })
 	}
 	to.Add(ing, m, found)
-	for _, home := range before {
-		class := s.classOf(home.Key)
+	for _, membership := range before {
+		class := s.classOf(membership.Key)
 		if class == nil {
 			continue
 		}
-		leaving, withdrawn, ok := s.leaving(m, home, class)
+		leaving, withdrawn, ok := s.leaving(m, membership, class)
 		to.Diagnostics = append(to.Diagnostics, withdrawn...)
 		if ok {
 			leaving.Vanished = m.Vanished
-			s.snapshot(home.Key, class).Add(ing, leaving, nil)
+			s.snapshot(membership.Key, class).Add(ing, leaving, nil)
 		}
 	}
 }
@@ -89,41 +89,41 @@ func (s *placement) move(ing *networkingv1.Ingress, m Member, to *Snapshot,
 // balancer.
 func (s *placement) keepLastGood(ing *networkingv1.Ingress,
 	found []diag.Diagnostic) *Snapshot {
-	for _, home := range s.trails[nameOf(ing).String()] {
-		class := s.classOf(home.Key)
-		if home.LastAccepted == nil || class == nil {
+	for _, membership := range s.memberships[nameOf(ing).String()] {
+		class := s.classOf(membership.Key)
+		if membership.LastAccepted == nil || class == nil {
 			continue
 		}
-		last, withdrawn, ok := s.permittedVersion(ing, home, class)
+		last, withdrawn, ok := s.permittedVersion(ing, membership, class)
 		found = append(found, withdrawn...)
 		if ok {
-			snapshot := s.snapshot(home.Key, class)
+			snapshot := s.snapshot(membership.Key, class)
 			snapshot.TellKept(ing)
 			s.move(ing, last, snapshot, found)
 			return snapshot
 		}
 	}
-	s.homeless = append(s.homeless, found...)
+	s.unplaced = append(s.unplaced, found...)
 	return nil
 }
 
 // permittedVersion returns an Ingress as a member, as it was last accepted by a load balancer. If
 // the class no longer permits that version, ok is false, the load balancer stops serving it, and
 // there is a diagnostic.
-func (s *placement) permittedVersion(ing *networkingv1.Ingress, home memory.Home,
+func (s *placement) permittedVersion(ing *networkingv1.Ingress, membership record.Membership,
 	class *Class) (m Member, told []diag.Diagnostic, ok bool) {
 	labels := s.NamespaceLabels(ing.Namespace)
-	withdrawn := class.Excludes(home.Key, ing.Namespace, labels)
+	withdrawn := class.Excludes(membership.Key, ing.Namespace, labels)
 	if withdrawn == "" {
-		m, withdrawn, ok = lastAccepted(class, home.Key, ing, home.LastAccepted)
+		m, withdrawn, ok = lastAccepted(class, membership.Key, ing, membership.LastAccepted)
 	}
 	if ok && denies(class, m, labels) != nil {
 		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts",
 			class.Name, ing.Namespace)
 	}
 	if withdrawn != "" {
-		s.stopServing(home, class)
-		told = []diag.Diagnostic{tellWithdrawn(ing, home.Key, withdrawn)}
+		s.stopServing(membership, class)
+		told = []diag.Diagnostic{tellWithdrawn(ing, membership.Key, withdrawn)}
 	}
 	return m, told, ok
 }
@@ -132,18 +132,18 @@ func (s *placement) permittedVersion(ing *networkingv1.Ingress, home memory.Home
 // is over, that load balancer serves it as its own class reads it. If that class does not permit
 // the present version, the last accepted one is served there. If that class excludes the namespace,
 // the load balancer stops serving the Ingress.
-func (s *placement) leaving(m Member, home memory.Home,
+func (s *placement) leaving(m Member, membership record.Membership,
 	class *Class) (out Member, told []diag.Diagnostic, ok bool) {
-	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
-		s.stopServing(home, class)
-		d := tellWithdrawn(m.Ingress, home.Key, why)
+	if why := class.Excludes(membership.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
+		s.stopServing(membership, class)
+		d := tellWithdrawn(m.Ingress, membership.Key, why)
 		d.Severity = diag.Warning
 		return Member{}, []diag.Diagnostic{d}, false
 	}
-	given, _, ok := readServed(class, home.Key, m.Ingress)
+	given, _, ok := readServed(class, membership.Key, m.Ingress)
 	out = NewMember(m.Ingress, given)
-	if !ok && home.LastAccepted != nil {
-		out, told, ok = s.permittedVersion(m.Ingress, home, class)
+	if !ok && membership.LastAccepted != nil {
+		out, told, ok = s.permittedVersion(m.Ingress, membership, class)
 	}
 	if !ok {
 		return Member{}, told, false
@@ -155,18 +155,18 @@ func (s *placement) leaving(m Member, home memory.Home,
 // permitsNoHost returns diagnostics for an Ingress of which the class permits no host, if the class
 // still permits its last accepted version, which is served then. Otherwise it returns nil.
 func (s *placement) permitsNoHost(m Member, class *Class,
-	t memory.Trail) []diag.Diagnostic {
+	t record.Memberships) []diag.Diagnostic {
 	denied := denies(class, m, s.NamespaceLabels(m.Namespace))
 	if denied == nil {
 		return nil
 	}
-	for _, home := range t {
-		before := s.classOf(home.Key)
-		if home.LastAccepted == nil || before == nil {
+	for _, membership := range t {
+		before := s.classOf(membership.Key)
+		if membership.LastAccepted == nil || before == nil {
 			continue
 		}
-		last, _, ok := lastAccepted(before, home.Key, m.Ingress, home.LastAccepted)
-		if ok && before.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" &&
+		last, _, ok := lastAccepted(before, membership.Key, m.Ingress, membership.LastAccepted)
+		if ok && before.Excludes(membership.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" &&
 			denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
 			return denied
 		}
@@ -175,8 +175,8 @@ func (s *placement) permitsNoHost(m Member, class *Class,
 }
 
 // stopServing makes a load balancer stop serving a member that the class no longer permits.
-func (s *placement) stopServing(home memory.Home, class *Class) {
-	if home.Served {
-		s.snapshot(home.Key, class).Withdrawn = true
+func (s *placement) stopServing(membership record.Membership, class *Class) {
+	if membership.Served {
+		s.snapshot(membership.Key, class).Withdrawn = true
 	}
 }

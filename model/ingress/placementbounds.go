@@ -43,7 +43,7 @@ func (s *placement) balancersOf(tenant string) map[routing.Key]bool {
 	if s.existing != nil {
 		maps.Copy(out, s.existing(tenant))
 	}
-	for key, known := range s.memories {
+	for key, known := range s.records {
 		if key.Tenant() == tenant {
 			out[key] = out[key] || len(known.Members) > 0
 		}

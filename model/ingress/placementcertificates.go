@@ -32,7 +32,7 @@ func (s *placement) certificates(namespace string) map[routing.Key]int {
 		return s.certificatesOf(namespace)
 	}
 	out := map[routing.Key]int{}
-	for key, known := range s.memories {
+	for key, known := range s.records {
 		for secret := range known.Certificates {
 			if strings.HasPrefix(secret, namespace+"/") {
 				out[key]++

@@ -27,7 +27,7 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	for _, m := range s.Members {
 		switch {
 		case !restricted[nameOf(m.Ingress)] || m.Leaving:
-		case ends && s.Memory.Members[nameOf(m.Ingress).String()].Served:
+		case ends && s.Recorded.Members[nameOf(m.Ingress).String()].Served:
 			withdrawn = append(withdrawn, m)
 			found = append(found, tellWithdrawn(m.Ingress, s.Key,
 				"class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))

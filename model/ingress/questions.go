@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -28,7 +28,7 @@ type Certificates struct {
 }
 
 // Recall adds earlier choices for hosts whose certificates could not be looked up.
-func (c *Certificates) Recall(m memory.LoadBalancer) {
+func (c *Certificates) Recall(m record.Record) {
 	byHost, names := maps.Clone(c.ByHost), maps.Clone(c.Names)
 	if byHost == nil {
 		byHost = map[string][]routing.CertificateID{}

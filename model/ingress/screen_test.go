@@ -13,7 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -159,7 +159,7 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 	was := anIngress("shop/web", annotated("health-check-port", "9090"), annotated("health-check-path", "/up"), defaulted(to("web:80")))
 	const key = "fairlead/shop/web/internal"
 	o := objectsOf(aService("shop/web:80"), aSlice("shop/web", nil, "10.0.0.1"), class, was)
-	o.Memories = map[routing.Key]memory.LoadBalancer{key: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: &memory.Accepted{Annotations: was.Annotations, Spec: was.Spec}}}}}
+	o.Records = map[routing.Key]record.Record{key: {Members: map[string]record.Member{"shop/web": {Served: true, LastAccepted: &record.Accepted{Annotations: was.Annotations, Spec: was.Spec}}}}}
 	snapshots, _ := Place(o, ClassOptions{})
 	config, found := Translate(snapshots[0], Certificates{})
 	const at = " Ingress shop/web metadata.annotations[fairlead.dev/health-check-port]"

@@ -9,7 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -17,10 +17,10 @@ import (
 
 // A Snapshot is everything that one load balancer depends on. Place makes them.
 type Snapshot struct {
-	Key     routing.Key
-	Class   Class
-	Members []Member // oldest first
-	Memory  memory.LoadBalancer
+	Key      routing.Key
+	Class    Class
+	Members  []Member // oldest first
+	Recorded record.Record
 	// Objects has the members' present Ingresses, and the objects that they refer to.
 	Objects
 	// Diagnostics has the diagnostics of earlier stages.

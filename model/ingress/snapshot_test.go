@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -107,57 +107,57 @@ func TestGrouping(t *testing.T) {
 }
 
 // remembered is a memory of one load balancer with members.
-func remembered(key routing.Key, members map[string]memory.Member) map[routing.Key]memory.LoadBalancer {
-	return map[routing.Key]memory.LoadBalancer{key: {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "remembered"}, Members: members}}
+func remembered(key routing.Key, members map[string]record.Member) map[routing.Key]record.Record {
+	return map[routing.Key]record.Record{key: {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "remembered"}, Members: members}}
 }
 
-func acceptedAs(ing *networkingv1.Ingress) *memory.Accepted {
-	return &memory.Accepted{Annotations: ing.Annotations, Spec: ing.Spec}
+func acceptedAs(ing *networkingv1.Ingress) *record.Accepted {
+	return &record.Accepted{Annotations: ing.Annotations, Spec: ing.Spec}
 }
 
 func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 	const key = "fairlead/shop/web/internal"
 	good := anIngress("shop/web", ruled("good.test", prefixed("/", "web:80")))
 	now := anIngress("shop/web", ruled("now.test", prefixed("/", "web:80")))
-	served := memory.Member{LastAccepted: acceptedAs(good), Served: true}
-	rejected := memory.Member{Rejections: []memory.Rejection{{Version: memory.Version(now), Message: "the cloud says no"}}}
-	rejectedButGood := memory.Member{LastAccepted: acceptedAs(good), Served: true, Rejections: rejected.Rejections}
+	served := record.Member{LastAccepted: acceptedAs(good), Served: true}
+	rejected := record.Member{Rejections: []record.Rejection{{Version: record.Version(now), Message: "the cloud says no"}}}
+	rejectedButGood := record.Member{LastAccepted: acceptedAs(good), Served: true, Rejections: rejected.Rejections}
 	gone := func(ing *networkingv1.Ingress, class string) *networkingv1.Ingress {
 		ing = ing.DeepCopy()
 		ing.Spec.IngressClassName = &class
 		return ing
 	}
 	cases := map[string]struct {
-		ing    *networkingv1.Ingress
-		key    routing.Key
-		memory memory.Member
-		want   string // the host that is served; "" for nothing
-		told   []string
+		ing      *networkingv1.Ingress
+		key      routing.Key
+		recorded record.Member
+		want     string // the host that is served; "" for nothing
+		told     []string
 	}{
 		"an invalid version": {
-			ing: anIngress("shop/web", ruled("NOW.test")), key: key, memory: served, want: "good.test",
+			ing: anIngress("shop/web", ruled("NOW.test")), key: key, recorded: served, want: "good.test",
 			told: []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"},
 		},
 		"an invalid version of an Ingress that was never accepted": {
 			ing: anIngress("shop/web", ruled("NOW.test")), key: key, told: []string{"error Invalid Ingress shop/web spec.rules[0].host"},
 		},
 		"an invalid annotation": {
-			ing: anIngress("shop/web", ruled("now.test"), annotated("scheme", "nowhere")), key: key, memory: served, want: "good.test",
+			ing: anIngress("shop/web", ruled("now.test"), annotated("scheme", "nowhere")), key: key, recorded: served, want: "good.test",
 			told: []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/scheme]", "warning LastGood Ingress shop/web"},
 		},
 		"a version that the cloud rejected": {
-			ing: now, key: key, memory: rejectedButGood, want: "good.test",
+			ing: now, key: key, recorded: rejectedButGood, want: "good.test",
 			told: []string{"error Rejected Ingress shop/web", "warning LastGood Ingress shop/web"},
 		},
 		"a version that the cloud rejected, and no other": {
-			ing: now, key: key, memory: rejected, told: []string{"error Rejected Ingress shop/web"},
+			ing: now, key: key, recorded: rejected, told: []string{"error Rejected Ingress shop/web"},
 		},
 		"a version after the rejected one": {
-			ing: anIngress("shop/web", ruled("next.test", prefixed("/", "web:80"))), key: key, memory: rejectedButGood, want: "next.test",
+			ing: anIngress("shop/web", ruled("next.test", prefixed("/", "web:80"))), key: key, recorded: rejectedButGood, want: "next.test",
 		},
-		"a valid version": {ing: now, key: key, memory: served, want: "now.test"},
+		"a valid version": {ing: now, key: key, recorded: served, want: "now.test"},
 		"a class that disappeared freezes what it served": {
-			ing: gone(now, "public"), key: "public/shop/web/internal", memory: served, want: "good.test",
+			ing: gone(now, "public"), key: "public/shop/web/internal", recorded: served, want: "good.test",
 			told: []string{"error ClassMissing Ingress shop/web spec.ingressClassName", "warning LastGood Ingress shop/web"},
 		},
 		"a class that disappeared served nothing yet": {
@@ -166,7 +166,7 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Place(objectsOf(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), ClassOptions{AssumeClasses: []string{"fairlead"}})
+			snapshots, found := Place(objectsOf(c.ing, remembered(c.key, map[string]record.Member{"shop/web": c.recorded})), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			all := sortedStrings(everything(snapshots, told(found)))
 			compare(t, "told", all, sortedStrings(c.told))
 			got := ""
@@ -185,8 +185,8 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 
 func TestFrozenClassIsRemembered(t *testing.T) {
 	good := anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80")))
-	memory := remembered("public/shop/web/internal", map[string]memory.Member{"shop/web": {LastAccepted: acceptedAs(good)}})
-	snapshots, _ := Place(objectsOf(good, memory), ClassOptions{})
+	recorded := remembered("public/shop/web/internal", map[string]record.Member{"shop/web": {LastAccepted: acceptedAs(good)}})
+	snapshots, _ := Place(objectsOf(good, recorded), ClassOptions{})
 	if len(snapshots) != 1 || snapshots[0].Class.TLSPolicy != "remembered" {
 		t.Errorf("got %v, want one load balancer with the class as it was", keys(snapshots))
 	}
@@ -199,101 +199,101 @@ func TestMoves(t *testing.T) {
 		b: anIngress("shop/web", annotated("scheme", "internet-facing"), ruled("a.test", prefixed("/", "web:80"))),
 		c: anIngress("shop/web", annotated("group", "c"), ruled("a.test", prefixed("/", "web:80"))),
 	}
-	only := func(r memory.Member) memory.LoadBalancer {
-		return memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": r}}
+	only := func(r record.Member) record.Record {
+		return record.Record{Members: map[string]record.Member{"shop/web": r}}
 	}
-	served := func(move int32, previous routing.Key) memory.LoadBalancer {
-		return only(memory.Member{Move: move, Previous: previous, Served: true})
+	served := func(move int32, previous routing.Key) record.Record {
+		return only(record.Member{Move: move, Previous: previous, Served: true})
 	}
 	const here, leaving = "shop/web", "(shop/web)"
 	cases := map[string]struct {
-		to       routing.Key
-		memories map[routing.Key]memory.LoadBalancer
-		want     map[routing.Key]string
-		from     routing.Key
-		move     int32
-		earlier  []routing.Key
+		to      routing.Key
+		records map[routing.Key]record.Record
+		want    map[routing.Key]string
+		from    routing.Key
+		move    int32
+		earlier []routing.Key
 	}{
 		"never served: there is nothing to leave": {to: b, want: map[routing.Key]string{b: here}},
 		"the first time: the new load balancer does not know it yet": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, "")},
+			to: b, records: map[routing.Key]record.Record{a: served(0, "")},
 			want: map[routing.Key]string{a: leaving, b: here}, from: a, move: 1,
 		},
 		"under way: the new one remembers where it came from": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: only(memory.Member{Move: 1, Previous: a})},
+			to: b, records: map[routing.Key]record.Record{a: served(0, ""), b: only(record.Member{Move: 1, Previous: a})},
 			want: map[routing.Key]string{a: leaving, b: here}, from: a, move: 1,
 		},
 		"under way, in a record that does not number moves yet": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(0, a)},
+			to: b, records: map[routing.Key]record.Record{a: served(0, ""), b: served(0, a)},
 			want: map[routing.Key]string{a: leaving, b: here}, from: a,
 		},
 		"over: the new one has forgotten": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, "")},
+			to: b, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, "")},
 			want: map[routing.Key]string{b: here}, move: 1,
 		},
 		"over: and the old one has forgotten too": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{b: served(1, "")}, want: map[routing.Key]string{b: here}, move: 1,
+			to: b, records: map[routing.Key]record.Record{b: served(1, "")}, want: map[routing.Key]string{b: here}, move: 1,
 		},
 		"from a class that nobody remembers": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{"gone/shop/web/internal": served(0, "")},
+			to: b, records: map[routing.Key]record.Record{"gone/shop/web/internal": served(0, "")},
 			want: map[routing.Key]string{b: here}, from: "gone/shop/web/internal", move: 1,
 		},
 		"on, before the first move is over": {
-			to: c, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, a)},
+			to: c, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, a)},
 			want: map[routing.Key]string{a: leaving, b: leaving, c: here}, from: b, move: 2,
 		},
 		"on: the third one remembers": {
-			to: c, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, a), c: served(2, b)},
+			to: c, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, a), c: served(2, b)},
 			want: map[routing.Key]string{a: leaving, b: leaving, c: here}, from: b, move: 2,
 		},
 		"on, when the first move is over and the first one has yet to let go": {
-			to: c, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, "")},
+			to: c, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, "")},
 			want: map[routing.Key]string{b: leaving, c: here}, from: b, move: 2,
 		},
 		"on, before anything was served by the second one": {
-			to: c, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: only(memory.Member{Move: 1, Previous: a})},
+			to: c, records: map[routing.Key]record.Record{a: served(0, ""), b: only(record.Member{Move: 1, Previous: a})},
 			want: map[routing.Key]string{a: leaving, c: here}, from: a, move: 2,
 		},
 		"back, before the move is over": {
-			to: a, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, a)},
+			to: a, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, a)},
 			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
 		},
 		"back: each remembers that it came from the other": {
-			to: a, memories: map[routing.Key]memory.LoadBalancer{a: served(2, b), b: served(1, a)},
+			to: a, records: map[routing.Key]record.Record{a: served(2, b), b: served(1, a)},
 			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
 		},
 		"back, in the middle of a longer one": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, a), c: served(2, b)},
+			to: b, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, a), c: served(2, b)},
 			want: map[routing.Key]string{a: leaving, b: here, c: leaving}, from: c, move: 3, earlier: []routing.Key{a},
 		},
 		"back, in the middle of a longer one: that is remembered": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: only(memory.Member{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
+			to: b, records: map[routing.Key]record.Record{a: served(0, ""), b: only(record.Member{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
 			want: map[routing.Key]string{a: leaving, b: here, c: leaving}, from: c, move: 3, earlier: []routing.Key{a},
 		},
 		"back and on again": {
-			to: c, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: only(memory.Member{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
+			to: c, records: map[routing.Key]record.Record{a: served(0, ""), b: only(record.Member{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
 			want: map[routing.Key]string{a: leaving, b: leaving, c: here}, from: b, move: 4,
 		},
 		"back to the first of three, and they remember": {
-			to: a, memories: map[routing.Key]memory.LoadBalancer{a: served(4, b), b: only(memory.Member{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
+			to: a, records: map[routing.Key]record.Record{a: served(4, b), b: only(record.Member{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
 			want: map[routing.Key]string{a: here, b: leaving, c: leaving}, from: b, move: 4,
 		},
 		"back, in the middle of a longer one, and it is over": {
-			to: b, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(3, ""), c: served(2, b)},
+			to: b, records: map[routing.Key]record.Record{a: served(0, ""), b: served(3, ""), c: served(2, b)},
 			want: map[routing.Key]string{b: here}, move: 3,
 		},
 		"back, before anything was served by the second one": {
-			to: a, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: only(memory.Member{Move: 1, Previous: a})},
+			to: a, records: map[routing.Key]record.Record{a: served(0, ""), b: only(record.Member{Move: 1, Previous: a})},
 			want: map[routing.Key]string{a: here}, move: 2,
 		},
 		"back, when the move is over and the first one has yet to let go": {
-			to: a, memories: map[routing.Key]memory.LoadBalancer{a: served(0, ""), b: served(1, "")},
+			to: a, records: map[routing.Key]record.Record{a: served(0, ""), b: served(1, "")},
 			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Place(objectsOf(asks[c.to], c.memories), ClassOptions{AssumeClasses: []string{"fairlead"}})
+			snapshots, found := Place(objectsOf(asks[c.to], c.records), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			compare(t, "told", everything(snapshots, told(found)), []string(nil))
 			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
@@ -316,22 +316,22 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 	good := acceptedAs(anIngress("shop/web", ruled("good.test", prefixed("/", "web:80"))))
 	bad := anIngress("shop/web", annotated("scheme", "internet-facing"), ruled("NOW.test"))
 	cases := map[string]struct {
-		to   memory.Member
+		to   record.Member
 		want map[routing.Key]string
 	}{
-		"before it was served anywhere else stays where it was": {memory.Member{Move: 1, Previous: from}, map[routing.Key]string{from: "shop/web"}},
+		"before it was served anywhere else stays where it was": {record.Member{Move: 1, Previous: from}, map[routing.Key]string{from: "shop/web"}},
 		"goes on with it as it was accepted there": {
-			memory.Member{Move: 1, Previous: from, Served: true, LastAccepted: good}, map[routing.Key]string{from: "(shop/web)", to: "shop/web"},
+			record.Member{Move: 1, Previous: from, Served: true, LastAccepted: good}, map[routing.Key]string{from: "(shop/web)", to: "shop/web"},
 		},
 		"goes back if only that is remembered, and is left in no place that served it": {
-			memory.Member{Move: 1, Previous: from, Served: true}, map[routing.Key]string{from: "shop/web", to: "(shop/web)"},
+			record.Member{Move: 1, Previous: from, Served: true}, map[routing.Key]string{from: "shop/web", to: "(shop/web)"},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Place(objectsOf(bad, map[routing.Key]memory.LoadBalancer{
-				from: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: good}}},
-				to:   {Members: map[string]memory.Member{"shop/web": c.to}},
+			snapshots, found := Place(objectsOf(bad, map[routing.Key]record.Record{
+				from: {Members: map[string]record.Member{"shop/web": {Served: true, LastAccepted: good}}},
+				to:   {Members: map[string]record.Member{"shop/web": c.to}},
 			}), ClassOptions{AssumeClasses: []string{"fairlead"}})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"})
 			compare(t, "members", membersOf(snapshots), c.want)
@@ -380,7 +380,7 @@ func TestRefusedChanges(t *testing.T) {
 	changed := anIngress("shop/changed", group, aged(2), ruled("changed.test", prefixed("/", "web:80")))
 	before := anIngress("shop/changed", group, aged(2), ruled("before.test", prefixed("/", "web:80")))
 	fresh := anIngress("shop/fresh", group, aged(1), ruled("fresh.test", prefixed("/", "web:80")))
-	snapshots, _ := Place(objectsOf(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]memory.Member{
+	snapshots, _ := Place(objectsOf(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]record.Member{
 		"shop/old":     {LastAccepted: acceptedAs(old), Served: true},
 		"shop/changed": {LastAccepted: acceptedAs(before), Served: true},
 	})), ClassOptions{AssumeClasses: []string{"fairlead"}})

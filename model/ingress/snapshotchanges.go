@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -157,8 +157,8 @@ func (s Snapshot) departed(known map[string]*networkingv1.Ingress) (out []Member
 	for _, m := range s.Members {
 		stay[m.Owner.String()] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Memory.Members)) {
-		r := s.Memory.Members[name]
+	for _, name := range slices.Sorted(maps.Keys(s.Recorded.Members)) {
+		r := s.Recorded.Members[name]
 		if stay[name] || !r.Memorable() {
 			continue
 		}
@@ -186,6 +186,6 @@ func (s Snapshot) NeedsNodes() bool {
 }
 
 // memoryOf returns the record of a member.
-func (s Snapshot) memoryOf(m Member) memory.Member {
-	return s.Memory.Members[nameOf(m.Ingress).String()]
+func (s Snapshot) memoryOf(m Member) record.Member {
+	return s.Recorded.Members[nameOf(m.Ingress).String()]
 }

@@ -24,14 +24,14 @@ func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
 	d := &ListenerBuilder{
 		class: &s.Class, group: s.Key.SharedGroup(),
 		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown,
-		discovers: s.Class.DiscoversCertificates(), members: s.Memory.Members,
+		discovers: s.Class.DiscoversCertificates(), members: s.Recorded.Members,
 		ports:   map[int32]*listener{},
 		secrets: map[Name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
 		namesIn: map[routing.CertificateID][]routing.Host{},
 		names:   newNames(),
 		asked:   map[certificateOrigin]bool{},
-		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
+		held:    c.Held, remembered: s.Recorded.Certificates, now: c.Now,
 	}
 	d.room = newCertificateRoom(d, s)
 	d.certificateDisputes = newCertificateDisputes(d, s)

@@ -8,7 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file handles Ingresses that are gone although Fairlead did not remove its finalizer: the
@@ -21,8 +21,8 @@ func (s *placement) placeVanished(there []*networkingv1.Ingress) {
 	for _, ing := range there {
 		present[nameOf(ing).String()] = true
 	}
-	for _, ing := range slices.Sorted(maps.Keys(s.trails)) {
-		if home := s.trails[ing].Home(); home.Vanished != nil && !present[ing] {
+	for _, ing := range slices.Sorted(maps.Keys(s.memberships)) {
+		if membership := s.memberships[ing].Current(); membership.Vanished != nil && !present[ing] {
 			s.keepServing(ing)
 		}
 	}
@@ -32,44 +32,44 @@ func (s *placement) placeVanished(there []*networkingv1.Ingress) {
 // longer permits is removed at once.
 func (s *placement) keepServing(vanished string) {
 	var found []diag.Diagnostic
-	for _, home := range s.trails[vanished] {
-		class := s.classOf(home.Key)
-		if !home.Memorable() || class == nil {
+	for _, membership := range s.memberships[vanished] {
+		class := s.classOf(membership.Key)
+		if !membership.Memorable() || class == nil {
 			continue
 		}
-		ing := home.Ingress(vanished)
-		member, withdrawn, ok := s.acceptedVersion(ing, home, class)
+		ing := membership.Ingress(vanished)
+		member, withdrawn, ok := s.acceptedVersion(ing, membership, class)
 		found = append(found, withdrawn...)
 		if !ok {
 			continue
 		}
 		member.Vanished = true
-		s.move(ing, member, s.snapshot(home.Key, class), append(found, reportVanished(ing, home)))
+		s.move(ing, member, s.snapshot(membership.Key, class), append(found, reportVanished(ing, membership)))
 		return
 	}
-	s.homeless = append(s.homeless, found...)
+	s.unplaced = append(s.unplaced, found...)
 }
 
 // acceptedVersion returns permittedVersion for a vanished Ingress. If its namespace vanished, too,
 // only the annotations are checked.
-func (s *placement) acceptedVersion(ing *networkingv1.Ingress, home memory.Home,
+func (s *placement) acceptedVersion(ing *networkingv1.Ingress, membership record.Membership,
 	class *Class) (m Member, told []diag.Diagnostic, ok bool) {
 	if s.Namespaces[Name{Name: ing.Namespace}] != nil {
-		return s.permittedVersion(ing, home, class)
+		return s.permittedVersion(ing, membership, class)
 	}
-	m, _, ok = lastAccepted(class, home.Key, ing, home.LastAccepted)
+	m, _, ok = lastAccepted(class, membership.Key, ing, membership.LastAccepted)
 	return m, nil, ok
 }
 
-func reportVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
+func reportVanished(ing *networkingv1.Ingress, membership record.Membership) diag.Diagnostic {
 	until := "the vanished grace is over"
-	if home.Vanished.Unconfirmed {
+	if membership.Vanished.Unconfirmed {
 		until = "an administrator confirms on the LoadBalancer that it is to go, as three or more " +
 			"namespaces have lost Ingresses"
 	}
 	return diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.Vanished, Source: sourceOfIngress(ing),
 		Message: fmt.Sprintf("it is gone, and was not released: %s serves it as it was last accepted "+
-			"until it is back or %s", home.Key, until),
+			"until it is back or %s", membership.Key, until),
 	}
 }

@@ -4,44 +4,44 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 func TestAVanishedIngressIsServedAsItWasAccepted(t *testing.T) {
 	const key, other = routing.Key("fairlead/shop/web/internal"), routing.Key("fairlead/shop/@g/internal")
 	good := acceptedAs(anIngress("shop/web", ruled("good.test", prefixed("/", "web:80"))))
-	lost := func(v memory.Vanishing) memory.Member {
-		return memory.Member{LastAccepted: good, Served: true, Vanished: &v}
+	lost := func(v record.Vanishing) record.Member {
+		return record.Member{LastAccepted: good, Served: true, Vanished: &v}
 	}
-	moved := lost(memory.Vanishing{})
+	moved := lost(record.Vanishing{})
 	moved.Move, moved.Previous = 1, key
 	const vanished = "warning Vanished Ingress shop/web"
 	for name, c := range map[string]struct {
-		given    []any
-		memories map[routing.Key]memory.Member
-		want     map[routing.Key]string
-		told     []string
+		given   []any
+		records map[routing.Key]record.Member
+		want    map[routing.Key]string
+		told    []string
 	}{
-		"it is gone":                    {memories: map[routing.Key]memory.Member{key: lost(memory.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"}, told: []string{vanished}},
-		"it is let go of":               {memories: map[routing.Key]memory.Member{key: {LastAccepted: good, Served: true}}, want: map[routing.Key]string{}},
-		"it was never served":           {memories: map[routing.Key]memory.Member{key: {LastAccepted: good, Vanished: &memory.Vanishing{}}}, want: map[routing.Key]string{}},
-		"its version is not remembered": {memories: map[routing.Key]memory.Member{key: {Served: true, Vanished: &memory.Vanishing{}}}, want: map[routing.Key]string{}},
-		"its namespace is there":        {given: []any{aNamespace("shop", nil)}, memories: map[routing.Key]memory.Member{key: lost(memory.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"}, told: []string{vanished}},
-		"in the middle of a move":       {memories: map[routing.Key]memory.Member{key: lost(memory.Vanishing{}), other: moved}, want: map[routing.Key]string{key: "(shop/web)", other: "shop/web"}, told: []string{vanished}},
-		"it is back":                    {given: []any{anIngress("shop/web", ruled("now.test", prefixed("/", "web:80")))}, memories: map[routing.Key]memory.Member{key: lost(memory.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"}},
+		"it is gone":                    {records: map[routing.Key]record.Member{key: lost(record.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"}, told: []string{vanished}},
+		"it is let go of":               {records: map[routing.Key]record.Member{key: {LastAccepted: good, Served: true}}, want: map[routing.Key]string{}},
+		"it was never served":           {records: map[routing.Key]record.Member{key: {LastAccepted: good, Vanished: &record.Vanishing{}}}, want: map[routing.Key]string{}},
+		"its version is not remembered": {records: map[routing.Key]record.Member{key: {Served: true, Vanished: &record.Vanishing{}}}, want: map[routing.Key]string{}},
+		"its namespace is there":        {given: []any{aNamespace("shop", nil)}, records: map[routing.Key]record.Member{key: lost(record.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"}, told: []string{vanished}},
+		"in the middle of a move":       {records: map[routing.Key]record.Member{key: lost(record.Vanishing{}), other: moved}, want: map[routing.Key]string{key: "(shop/web)", other: "shop/web"}, told: []string{vanished}},
+		"it is back":                    {given: []any{anIngress("shop/web", ruled("now.test", prefixed("/", "web:80")))}, records: map[routing.Key]record.Member{key: lost(record.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"}},
 		"it is back, and is not accepted": {
-			given:    []any{anIngress("shop/web", annotated("scheme", "sideways"), ruled("now.test", prefixed("/", "web:80")))},
-			memories: map[routing.Key]memory.Member{key: lost(memory.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"},
+			given:   []any{anIngress("shop/web", annotated("scheme", "sideways"), ruled("now.test", prefixed("/", "web:80")))},
+			records: map[routing.Key]record.Member{key: lost(record.Vanishing{})}, want: map[routing.Key]string{key: "shop/web"},
 			told: []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/scheme]", "warning LastGood Ingress shop/web"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			memories := map[routing.Key]memory.LoadBalancer{}
-			for k, r := range c.memories {
-				memories[k] = memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": r}}
+			records := map[routing.Key]record.Record{}
+			for k, r := range c.records {
+				records[k] = record.Record{Members: map[string]record.Member{"shop/web": r}}
 			}
-			snapshots, found := Place(objectsOf(append(c.given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}), memories)...), ClassOptions{})
+			snapshots, found := Place(objectsOf(append(c.given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}), records)...), ClassOptions{})
 			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 			for _, s := range snapshots {

@@ -173,7 +173,7 @@ func TestUsersSignInWithWhatSecretsHeldLast(t *testing.T) {
 			w.restart()
 			answers(one, two)
 		}
-		w.Memories = nil
+		w.Records = nil
 		answers(albsim.Answer{Status: 503}, albsim.Answer{Status: 503})
 	})
 }

@@ -123,9 +123,9 @@ func moveOut(w *world, names ...string) {
 	}
 	w.turn("fairlead/shop/@other/internal")
 	w.later = append(w.later, func() {
-		for who, known := range w.Memories[w.key].Members {
+		for who, known := range w.Records[w.key].Members {
 			known.Previous = ""
-			w.Memories[w.key].Members[who] = known
+			w.Records[w.key].Members[who] = known
 		}
 		w.turn(from)
 	})
@@ -152,7 +152,7 @@ func ended(w *world) ([]*lb.Observed, map[string]int) {
 	w.look(true)
 	w.settle()
 	var out []*lb.Observed
-	for _, key := range slices.Sorted(maps.Keys(w.Memories)) {
+	for _, key := range slices.Sorted(maps.Keys(w.Records)) {
 		seen, err := w.cloud.Observe(w.Context(), key, true)
 		if err != nil {
 			w.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
@@ -31,7 +31,7 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	}
 	for _, m := range s.Members {
 		who := m.Owner.String()
-		known, arrived := s.Memory.Members[who]
+		known, arrived := s.Recorded.Members[who]
 		if m.Leaving {
 			members[who] = known
 			continue
@@ -44,34 +44,34 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 			if version == "" || !slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
 				continue
 			}
-			known.Rejections = append(slices.Clone(known.Rejections), memory.Rejection{Version: version, Message: r.Err.Error()})
+			known.Rejections = append(slices.Clone(known.Rejections), record.Rejection{Version: version, Message: r.Err.Error()})
 			learned = true
 			if errors.Is(r.Err, providers.ErrNoRoom) {
 				w.ends[who+" "+version] = time.Now().Add(retried)
 			}
 		}
 		if complete && !left[m.Source()] {
-			accepted := memory.Accept(m.Ingress)
+			accepted := record.Accept(m.Ingress)
 			known.Served, known.LastAccepted = true, &accepted
 		}
 		members[who] = known
 	}
-	w.Memories = maps.Clone(w.Memories)
-	if w.Memories == nil {
-		w.Memories = map[routing.Key]memory.LoadBalancer{}
+	w.Records = maps.Clone(w.Records)
+	if w.Records == nil {
+		w.Records = map[routing.Key]record.Record{}
 	}
-	w.Memories[w.key] = memory.LoadBalancer{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates),
+	w.Records[w.key] = record.Record{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Recorded.Certificates),
 		CloudCertificates: model.CloudCertificates(built.Table, w.seen),
-		Clients:           model.Clients(built.LoadBalancer, w.seen, s.Memory.Clients)}
+		Clients:           model.Clients(built.LoadBalancer, w.seen, s.Recorded.Clients)}
 	return learned
 }
 
 // waiting are the Ingresses that are members of nothing, for the cloud refused them as they are.
-func (w *world) waiting(s ingress.Snapshot) map[string]memory.Member {
-	out := map[string]memory.Member{}
+func (w *world) waiting(s ingress.Snapshot) map[string]record.Member {
+	out := map[string]record.Member{}
 	for _, ing := range w.Ingresses {
 		who := ing.Namespace + "/" + ing.Name
-		if known := s.Memory.Members[who]; len(known.Rejections) > 0 && !known.Served {
+		if known := s.Recorded.Members[who]; len(known.Rejections) > 0 && !known.Served {
 			out[who] = known
 		}
 	}
@@ -87,28 +87,28 @@ func refusable(s plan.Step, m ingress.Member) string {
 	case plan.ImportCertificate:
 		return string(s.Certificate.ID)
 	}
-	return memory.Version(m.Ingress)
+	return record.Version(m.Ingress)
 }
 
 // forgive forgets the refusals that have come to their end.
 func (w *world) forgive() {
-	for key, known := range w.Memories {
+	for key, known := range w.Records {
 		members := maps.Clone(known.Members)
 		for who, r := range members {
-			r.Rejections = slices.DeleteFunc(slices.Clone(r.Rejections), func(x memory.Rejection) bool {
+			r.Rejections = slices.DeleteFunc(slices.Clone(r.Rejections), func(x record.Rejection) bool {
 				end, ends := w.ends[who+" "+x.Version]
 				return ends && !time.Now().Before(end)
 			})
 			members[who] = r
 		}
 		known.Members = members
-		w.Memories[key] = known
+		w.Records[key] = known
 	}
 }
 
 // homeOf is the other load balancer that an Ingress is served by, or "".
 func (w *world) homeOf(who string) routing.Key {
-	for key, m := range w.Memories {
+	for key, m := range w.Records {
 		if key != w.key && m.Members[who].Served {
 			return key
 		}
@@ -119,9 +119,9 @@ func (w *world) homeOf(who string) routing.Key {
 // forget ends the moves from a load balancer: clients have had the time to follow.
 func (w *world) forget() {
 	from := w.key
-	w.Memories = maps.Clone(w.Memories)
-	delete(w.Memories, from)
-	for key, m := range w.Memories {
+	w.Records = maps.Clone(w.Records)
+	delete(w.Records, from)
+	for key, m := range w.Records {
 		members := maps.Clone(m.Members)
 		for who, r := range members {
 			if r.Previous == from {
@@ -130,6 +130,6 @@ func (w *world) forget() {
 			}
 		}
 		m.Members = members
-		w.Memories[key] = m
+		w.Records[key] = m
 	}
 }

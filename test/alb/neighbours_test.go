@@ -261,8 +261,8 @@ func (w *world) refusalOf(name string) string {
 	if err != nil {
 		w.Error(err)
 	}
-	_, homeless := w.split()
-	for _, d := range slices.Concat(built.Diagnostics, homeless) {
+	_, unplaced := w.split()
+	for _, d := range slices.Concat(built.Diagnostics, unplaced) {
 		if (d.Reason == diag.Rejected || d.Reason == diag.CertificateRefused) && d.Source.Name == name {
 			return d.Message
 		}
@@ -303,7 +303,7 @@ func TestOthersUseUpWhatALoadBalancerNeeds(t *testing.T) {
 						t.Errorf("to try again takes %v", writes)
 					}
 				}
-				if known := w.Memories[second].Members["shop/blog"]; len(known.Rejections) > 0 {
+				if known := w.Records[second].Members["shop/blog"]; len(known.Rejections) > 0 {
 					t.Errorf("it is held against its only member: %+v", known)
 				}
 				before := w.sim.Inventory()["target groups"]

@@ -52,15 +52,15 @@ func TestAProtectedLoadBalancerStays(t *testing.T) {
 		"its last Ingress is deleted": func(w *world) { w.Ingresses = nil },
 		"its last Ingress moves to another scheme": func(w *world) {
 			w.change("site", func(ing *networkingv1.Ingress) { ing.Annotations["fairlead.dev/scheme"] = "internet-facing" })
-			w.Memories = nil // clients have followed
+			w.Records = nil // clients have followed
 		},
-		"its last Ingress moves to another group": func(w *world) { w.ask("site", "group", "other"); w.Memories = nil },
+		"its last Ingress moves to another group": func(w *world) { w.ask("site", "group", "other"); w.Records = nil },
 		"its last Ingress is wrong, and no good version is remembered": func(w *world) {
 			w.ask("site", "scheme", "wide open")
-			w.Memories = nil
+			w.Records = nil
 		},
 		"nobody knows it any more": func(w *world) {
-			w.Ingresses, w.Memories = nil, nil
+			w.Ingresses, w.Records = nil, nil
 			w.restart()
 			keys, err := w.cloud.List(w.Context())
 			if err != nil || len(keys) != 1 {

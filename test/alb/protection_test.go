@@ -191,7 +191,7 @@ func TestWhatIsServedStaysWhenItsWebACLGoes(t *testing.T) {
 		edge := w.sim.AddWebACL("edge")
 		w.ask("site", "wafv2-acl", "edge")
 		w.settle()
-		memories := w.Memories
+		records := w.Records
 		api := wafv2.NewFromConfig(w.sim.OwnersConfig())
 		if _, err := api.DisassociateWebACL(w.Context(), &wafv2.DisassociateWebACLInput{ResourceArn: sdk.String(w.seen.Handle)}); err != nil {
 			t.Fatal(err)
@@ -209,11 +209,11 @@ func TestWhatIsServedStaysWhenItsWebACLGoes(t *testing.T) {
 		}
 
 		// A load balancer that is made anew has nothing that could stay.
-		w.Ingresses, w.Memories = nil, nil
+		w.Ingresses, w.Records = nil, nil
 		w.settle()
 		w.serve("site", map[string]string{"/": "web"})
 		w.ask("site", "wafv2-acl", "edge")
-		w.Memories = memories
+		w.Records = records
 		if err := w.rest(); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("error %v", err)
 		}

@@ -196,7 +196,7 @@ func cutsOf(n, some int, rng *rand.Rand) []int {
 func (w *world) lookAgain() {
 	w.Helper()
 	time.Sleep(3 * time.Minute)
-	for _, key := range slices.Sorted(maps.Keys(w.Memories)) {
+	for _, key := range slices.Sorted(maps.Keys(w.Records)) {
 		w.turn(key)
 		w.settle()
 	}

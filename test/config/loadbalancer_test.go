@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file stores the operator's reports and memories on a real API server.
+// This file stores the operator's reports and records on a real API server.
 
 // clientOf reads and writes our kinds, and the definitions of kinds.
 func clientOf(t *testing.T, c *kube.Cluster) client.Client {

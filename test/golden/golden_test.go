@@ -17,10 +17,10 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/proof"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/model/settings"
@@ -166,7 +166,7 @@ func tell(s *story) ([]telling, error) {
 		if s.before != nil {
 			before := compile(s, *s.before, caps, nil)
 			seen = settled(before)
-			objects.Memories = remembered(s, before, seen)
+			objects.Records = remembered(s, before, seen)
 		}
 		all = append(all, compile(s, objects, caps, seen))
 	}
@@ -232,10 +232,10 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 
 // remembered is what the operator knows then: the certificates that the cloud has, the owners of
 // hosts and, where the story says so, what was accepted.
-func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]memory.LoadBalancer {
-	memories := map[lb.Key]memory.LoadBalancer{}
+func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]record.Record {
+	records := map[lb.Key]record.Record{}
 	for _, c := range told.loadBalancers {
-		kept := memory.LoadBalancer{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
+		kept := record.Record{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 		for _, h := range c.snapshot.OwnedHosts() {
 			kept.Hosts[h.Host] = h.Namespace
 		}
@@ -243,15 +243,15 @@ func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key
 			kept.Yielding[host] = true
 		}
 		if s.options.Remembered {
-			kept.Class, kept.Members = &c.snapshot.Class.LoadBalancerClassSpec, map[string]memory.Member{}
+			kept.Class, kept.Members = &c.snapshot.Class.LoadBalancerClassSpec, map[string]record.Member{}
 			for _, m := range c.snapshot.Members {
-				name, accepted := m.Owner.String(), memory.Accept(m.Ingress)
-				kept.Members[name] = memory.Member{LastAccepted: &accepted, Served: true, Departed: s.options.Departed[name].Duration}
+				name, accepted := m.Owner.String(), record.Accept(m.Ingress)
+				kept.Members[name] = record.Member{LastAccepted: &accepted, Served: true, Departed: s.options.Departed[name].Duration}
 			}
 		}
-		memories[c.key] = kept
+		records[c.key] = kept
 	}
-	return memories
+	return records
 }
 
 // checkRequests asks the routing table and the rules.

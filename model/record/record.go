@@ -1,8 +1,8 @@
-// Package memory has the records of load balancers that one compilation passes to the next. No
+// Package record has the records of load balancers that one compilation passes to the next. No
 // route is served because of a record alone. If the records are lost, so are the last accepted
 // versions, the former load balancers of moved Ingresses, rejections until the cloud repeats them,
 // and the order in which namespaces claimed hosts. Then the age of Ingresses decides.
-package memory
+package record
 
 import (
 	"crypto/sha256"
@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// A LoadBalancer is the record of a load balancer.
-type LoadBalancer struct {
+// A Record is the record of a load balancer.
+type Record struct {
 	// Class is the spec of its class at the time of the last accepted version. It is used when the
 	// class is deleted, so that routes stay.
 	Class *v1alpha1.LoadBalancerClassSpec
@@ -152,61 +152,61 @@ func asksTheSame(before, now map[string]string) bool {
 	return more == 0
 }
 
-// A Home is a load balancer with a record of an Ingress as its member.
-type Home struct {
+// A Membership is a load balancer with a record of an Ingress as its member.
+type Membership struct {
 	Key routing.Key
 	Member
 }
 
-// A Trail has the load balancers of an Ingress, by the records: first the one that it belongs to,
+// Memberships are the load balancers of an Ingress, by the records: first the one that it belongs to,
 // then those that it moves away from, beginning with the last one.
-type Trail []Home
+type Memberships []Membership
 
-// Home returns the load balancer of the Ingress, or an empty Home if no record has it.
-func (t Trail) Home() Home {
-	if len(t) == 0 {
-		return Home{}
+// Current returns the load balancer of the Ingress, or an empty Membership if no record has it.
+func (m Memberships) Current() Membership {
+	if len(m) == 0 {
+		return Membership{}
 	}
-	return t[0]
+	return m[0]
 }
 
 // Before returns the load balancers that serve an Ingress until clients have followed it to another
 // one. It leaves out those that never served it, and the one that it moves to.
-func (t Trail) Before(to routing.Key) Trail {
-	if len(t) > 0 && (t[0].Key == to || !t[0].Served) {
-		t = t[1:]
+func (m Memberships) Before(to routing.Key) Memberships {
+	if len(m) > 0 && (m[0].Key == to || !m[0].Served) {
+		m = m[1:]
 	}
-	return slices.DeleteFunc(slices.Clone(t), func(h Home) bool { return h.Key == to })
+	return slices.DeleteFunc(slices.Clone(m), func(of Membership) bool { return of.Key == to })
 }
 
-// Trails returns the trail of each remembered Ingress. The load balancer that it came to last is
-// its Home: one that it left may not have forgotten it yet.
-func Trails(memories map[routing.Key]LoadBalancer) map[string]Trail {
-	out := map[string]Trail{}
-	for _, key := range slices.Sorted(maps.Keys(memories)) {
-		for ing, r := range memories[key].Members {
-			known := out[ing].Home()
+// MembershipsOf returns the memberships of each recorded Ingress. The current load balancer is the
+// one that it came to last: one that it left may not have forgotten it yet.
+func MembershipsOf(records map[routing.Key]Record) map[string]Memberships {
+	out := map[string]Memberships{}
+	for _, key := range slices.Sorted(maps.Keys(records)) {
+		for ing, r := range records[key].Members {
+			known := out[ing].Current()
 			if known.Key == "" || r.Move > known.Move || r.Move == known.Move && r.Previous == known.Key {
-				out[ing] = Trail{{key, r}}
+				out[ing] = Memberships{{key, r}}
 			}
 		}
 	}
-	for ing, t := range out {
-		for i := 0; i < len(t); i++ {
-			for _, from := range t[i].Leaving() {
-				if t.At(from) < 0 {
-					t = append(t, Home{from, memories[from].Members[ing]})
+	for ing, m := range out {
+		for i := 0; i < len(m); i++ {
+			for _, from := range m[i].Leaving() {
+				if m.At(from) < 0 {
+					m = append(m, Membership{from, records[from].Members[ing]})
 				}
 			}
 		}
-		out[ing] = t
+		out[ing] = m
 	}
 	return out
 }
 
-// At returns the index of a load balancer on the trail; -1 if it is not there.
-func (t Trail) At(key routing.Key) int {
-	return slices.IndexFunc(t, func(h Home) bool { return h.Key == key })
+// At returns the index of a load balancer in the memberships; -1 if it is not there.
+func (m Memberships) At(key routing.Key) int {
+	return slices.IndexFunc(m, func(of Membership) bool { return of.Key == key })
 }
 
 // Leaving returns the load balancers that a member leaves for the one with this record.

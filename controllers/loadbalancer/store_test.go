@@ -18,7 +18,7 @@ import (
 
 // counted is an archive of which the calls are counted, and fail if a test says so.
 type counted struct {
-	*records.Store
+	*records.ObjectStore
 	reads, creates, patches int
 	failure                 error
 }
@@ -46,8 +46,8 @@ func (b *bench) archive(term string) *counted {
 			return to.Status().Patch(ctx, o, p, opts...)
 		},
 	})
-	c.Store = records.NewStore(of, of, "")
-	c.Store.InTerm(term, nil)
+	c.ObjectStore = records.NewStore(of, of, "")
+	c.ObjectStore.InTerm(term, nil)
 	return c
 }
 
