@@ -22,6 +22,10 @@ type alert struct {
 	Alert string `json:"alert"`
 	Expr  string `json:"expr"`
 	For   string `json:"for"`
+
+	Annotations struct {
+		Runbook string `json:"runbook"`
+	} `json:"annotations"`
 }
 
 func alerts(t *testing.T) map[string]alert {
@@ -210,6 +214,25 @@ func TestObjectivesHaveAlerts(t *testing.T) {
 			if !shown {
 				t.Errorf("no panel of an objective shows %s", metric)
 			}
+		}
+	}
+}
+
+// TestAlertsHaveRunbooks: the annotation of each alert leads to the section of the page that names it.
+func TestAlertsHaveRunbooks(t *testing.T) {
+	const path = "docs/reference/alerts.md"
+	page, err := os.ReadFile("../../" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(page), "\n### ")[1:] {
+		title, text, _ := strings.Cut(section, "\n")
+		sections[path+"#"+strings.ReplaceAll(strings.ToLower(title), " ", "-")] = text
+	}
+	for name, a := range alerts(t) {
+		if !strings.Contains(sections[a.Annotations.Runbook], "`"+name+"`") {
+			t.Errorf("the runbook of %s, %q, is no section that names it", name, a.Annotations.Runbook)
 		}
 	}
 }
