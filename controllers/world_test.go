@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -46,7 +47,10 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard()) // the client library's
+	klog.SetLogger(logr.Discard())                         // the client library's
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait, most of the time
+		panic(err)
+	}
 	kube.Main(m, kube.Options{})
 }
 
