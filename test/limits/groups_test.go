@@ -120,7 +120,7 @@ func TestManyIngressesTakeLittle(t *testing.T) {
 		t.Skip("it runs the binary on the largest groups")
 	}
 	fairlead := binary(t)
-	for _, row := range nightly.Some(t, 6, groups(t)) {
+	for _, row := range nightly.Some(t, 3, groups(t)) {
 		t.Run(row.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "ingress.yaml")
 			if err := os.WriteFile(file, []byte(row.manifests), 0o600); err != nil {

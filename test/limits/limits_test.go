@@ -66,7 +66,7 @@ func TestOneIngressTakesLittle(t *testing.T) {
 		other, wild = append(other, fmt.Sprintf("n%d.b.com", i)), append(wild, fmt.Sprintf("*.n%d.b.com", i))
 	}
 	all := rows(certificate(t, "t", "*.a.com"), certificate(t, "other", other...), certificate(t, "wild", wild...))
-	for _, row := range nightly.Some(t, 20, all) {
+	for _, row := range nightly.Some(t, 8, all) {
 		for _, provider := range nightly.Some(t, 1, []string{"aws", "fake"}) {
 			t.Run(row.name+"/"+provider, func(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "ingress.yaml")
@@ -112,7 +112,7 @@ func TestAChangeOfOneIngressTakesLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := append(rows(certificate(t, "t", "*.a.com"), certificate(t, "other", "b.com"), certificate(t, "wild", "*.b.com")), tangled()...)
-	for _, row := range nightly.Some(t, 15, all) {
+	for _, row := range nightly.Some(t, 6, all) {
 		t.Run(row.name, func(t *testing.T) {
 			before, after := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "after.yaml")
 			for file, text := range map[string]string{before: strings.ReplaceAll(row.manifests, "service: {name: web,", "service: {name: was,"), after: row.manifests} {
