@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file kills the operator in the middle of its work, again and again.
@@ -21,6 +22,10 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	const n = 12
 	w := newWorld(t, simulating(t, albsim.Options{Linger: time.Second, Health: time.Second}))
 	rng := rand.New(rand.NewPCG(11, 0))
+	kills := 3
+	if nightly.Is() {
+		kills = 6
+	}
 	for _, c := range []struct {
 		work string
 		do   func()
@@ -41,7 +46,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	} {
 		c.do()
 		killed := 0
-		for range 6 {
+		for range kills {
 			w.proxy.forget()
 			w.replace(t)
 			kube.Eventually(t, "an operator is at work", func() bool { return w.proxy.asked() })

@@ -24,13 +24,19 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file puts random Ingresses into the cluster, a group each, and reads the listener rules that
 // become of them over the API: request by request they do what the specification says.
 
 // sets is how many groups there are; an account has room for fifty load balancers.
-const sets = 40
+var sets = func() int {
+	if nightly.Is() {
+		return 40
+	}
+	return 15
+}()
 
 // services is how many Services Ingresses send requests to.
 const services = 4
