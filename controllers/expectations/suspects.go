@@ -34,7 +34,7 @@ func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) diffe
 		case plan.ModifyRule:
 			d.addModified(seen, step.Namespaces(), accepted, s)
 		case plan.DeleteRule:
-			d.addDeleted(step.Namespaces(), accepted, s.Port, hostsOf(s.Rule))
+			d.addDeleted(step.Namespaces(), seen, accepted, s.Port, s.Priority, hostsOf(s.Rule))
 		case plan.CreateListener:
 			d.addHost(accepted, s.Listener.Port, routing.Any)
 		case plan.ModifyListener:
@@ -78,15 +78,26 @@ func (d *differences) addListener(seen *lb.ObservedListener, accepted *precedenc
 }
 
 // addDeleted adds a rule that was not accepted, or hosts of one, whether it forwards or answers 404.
-// It can cover others with its hosts: the namespaces with these are added.
-func (d *differences) addDeleted(
-	of []string, accepted *precedence.Table, port int32, hosts []string,
-) {
+// It can cover later rules with its hosts: the namespaces with these are added.
+func (d *differences) addDeleted(of []string, seen *lb.Observed, accepted *precedence.Table, port int32,
+	priority int, hosts []string) {
 	d.namespaces = append(d.namespaces, of...)
+	l := seen.Listener(port)
 	for _, host := range hosts {
 		d.hosts = append(d.hosts, routing.Host(host))
-		d.addHost(accepted, port, routing.Host(host))
+		if routing.Host(host) == routing.Any || l == nil || slices.ContainsFunc(l.Rules,
+			func(r lb.ObservedRule) bool {
+				return r.Priority > priority && mayBeFor(r.Rule, routing.Host(host))
+			}) {
+			d.addHost(accepted, port, routing.Host(host))
+		}
 	}
+}
+
+// mayBeFor reports whether a rule may answer requests for a host by what is asked for this host.
+func mayBeFor(r lb.Rule, host routing.Host) bool {
+	c := r.Condition("host")
+	return c != nil && (len(c.Regex) > 0 || slices.Contains(c.Values, string(host)))
 }
 
 // addModified adds the hosts that a rule had and is not to have.
@@ -101,7 +112,7 @@ func (d *differences) addModified(
 			})
 		}
 	}
-	d.addDeleted(of, accepted, s.Port, gone)
+	d.addDeleted(of, seen, accepted, s.Port, s.Priority, gone)
 }
 
 // hostsOf returns the hosts of a rule; Any if it has no condition on them. Those in regular

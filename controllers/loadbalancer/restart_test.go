@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file tests that after a restart, too, a violation holds back its namespace only, whatever
@@ -329,6 +330,37 @@ func TestAHostThatGoesLeavesOldViolations(t *testing.T) {
 			time.Sleep(6 * time.Minute)
 			r.work()
 			r.answers("z.example", "/admin", "bob/web")
+		}
+	})
+}
+
+// While expectations cannot be read, what alice is served stays so after a restart, whatever rule of
+// bob the cloud does not delete, with the 404s that keep requests for her hosts from it.
+func TestWhatIsServedStaysAcrossARestartWithoutExpectations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestart(t, nil)
+		r.put(joins("bob", "old", "", "/old"))
+		r.work()
+		r.answers("alice.example", "/", "404")
+		r.cloud.Refuses = func(s plan.Step) error {
+			if _, deletes := s.(plan.DeleteRule); deletes && strings.Contains(s.Detail(), "bob/") {
+				return providers.ErrRejected
+			}
+			return nil
+		}
+		r.remove("bob", "old", true)
+		r.work()
+		time.Sleep(2 * r.Grace)
+		r.work()
+		r.answers("other.example", "/old", "bob/web")
+		if err := r.Delete(t.Context(), ruleBook(noAdmin)); err != nil {
+			t.Fatal(err)
+		}
+		r.takeOver()
+		for range 3 {
+			r.work()
+			r.answers("alice.example", "/old", "alice/web")
+			time.Sleep(time.Hour)
 		}
 	})
 }
