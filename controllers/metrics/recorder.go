@@ -35,8 +35,8 @@ type Recorder struct {
 	gauges    func(emit func(m Metric, value float64, labels ...string))
 }
 
-// NewRecorder returns the metrics of an operator: those that gauges emits are counted when they are
-// scraped.
+// NewRecorder returns the metrics of an operator. Each scrape calls gauges, which emits the present
+// values of gauges.
 func NewRecorder(
 	requests *Requests, reads *Reads, version string,
 	gauges func(emit func(m Metric, value float64, labels ...string)),

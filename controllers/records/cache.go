@@ -169,7 +169,8 @@ func (m *Cache) OfTenant(tenant string) map[lb.Key]bool {
 	return out
 }
 
-// ParsedOf returns every Memory that has one of the Ingresses, without its other Ingresses.
+// ParsedOf returns the records that have one of the Ingresses, as the compiler reads them, without
+// their other Ingresses.
 func (m *Cache) ParsedOf(members []string, now time.Time) map[lb.Key]record.Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,8 +275,8 @@ func (m *Cache) CertificatesOf(namespace string) map[lb.Key]int {
 	return maps.Clone(m.certificates[namespace])
 }
 
-// Remembered returns what is recorded by the operator of a namespace, or of all, so that the command line
-// compiles as the operator does. A cluster without our CRDs has no records.
+// Remembered returns what the operator of a namespace, or of all, has recorded, so that the command
+// line compiles as the operator does. A cluster without our CRDs has no records.
 func Remembered(ctx context.Context, cluster client.Reader,
 	namespace string) (map[lb.Key]record.Record, error) {
 	records, err := NewStore(cluster, nil, namespace).Load(ctx)

@@ -60,7 +60,7 @@ func NewStore(reader client.Reader, writer client.Client, scope string) *ObjectS
 	}
 }
 
-// InTerm makes the ObjectStore write in the term of a leader, and only while may returns no error.
+// InTerm makes the ObjectStore write in the term of a leader, and only while checkLease returns no error.
 func (a *ObjectStore) InTerm(term string, checkLease func() error) *ObjectStore {
 	a.term, a.checkLease = cmp.Or(term, noTerm), checkLease
 	return a

@@ -40,7 +40,8 @@ type Reconciler struct {
 	reported map[types.NamespacedName][]diag.Diagnostic
 }
 
-// Reconcile does nothing for an Ingress of a load balancer.
+// Reconcile sends new diagnostics of an Ingress that belongs to no load balancer, and removes its
+// finalizer once no load balancer depends on it.
 func (r *Reconciler) Reconcile(ctx context.Context,
 	name types.NamespacedName) (reconcile.Result, error) {
 	ref := cluster.RefTo(cluster.KindIngress, name.Namespace, name.Name)
