@@ -16,8 +16,8 @@ import (
 // reads are assumed to lag by two minutes at most.
 const ReadLag = 2 * time.Minute
 
-// A Provider is one kind of cloud load balancer. It never compares desired with observed,
-// never orders rules and never decides what to delete: package plan has done so.
+// A Provider is one kind of cloud load balancer. It carries out the steps of a plan. Package planner
+// compares desired with observed, orders rules and decides on deletions.
 type Provider interface {
 	// Capabilities reports what a load balancer of this class can express. It makes no calls.
 	Capabilities(class lb.Class) lb.Capabilities

@@ -85,8 +85,8 @@ func readAcceptance(n *yaml.Node, others []Acceptance) (a Acceptance, err error)
 	return a, fmt.Errorf("line %d: %s", n.Line, wrong)
 }
 
-// Accept takes findings that are accepted out of what fails a pipeline. Those that are not found
-// are told, since they would accept the same finding later on.
+// Accept removes the accepted findings from those that fail a pipeline. It reports acceptances without
+// a finding, since they would accept the same finding later on.
 func (r *Report) Accept(all []Acceptance) {
 	used := map[string]bool{}
 	accept := func(id string, p *compare.Protection, because *string) {
