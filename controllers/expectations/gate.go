@@ -38,6 +38,7 @@ type Change struct {
 type Gate struct {
 	mu       sync.Mutex
 	tables   map[lb.Key]*precedence.Table
+	partly   map[lb.Key]bool // a part of a later plan was carried out
 	verdicts map[lb.Key][]verdict
 	judging  sync.Mutex
 }
@@ -61,7 +62,7 @@ func (g *Gate) Judge(set *Set, c Change) Judgement {
 	}
 	g.judging.Lock()
 	defer g.judging.Unlock()
-	v := verdict{set: *set, now: g.servedTable(c), next: c.Next}
+	v := verdict{set: *set, now: g.servedTable(*set, c), next: c.Next}
 	known := g.known(c.Snapshot.Key)
 	if at := slices.IndexFunc(known, v.isAbout); at >= 0 {
 		return known[at].Judgement
@@ -106,7 +107,7 @@ func (g *Gate) Suspects(set *Set, c Change) Suspects {
 	if set == nil {
 		return out
 	}
-	now := g.servedTable(c)
+	now := g.servedTable(*set, c)
 	next := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities).Table
 	for _, o := range Judge(*set, now, next).Offences {
 		out.alone[o.Next] = true
@@ -117,10 +118,14 @@ func (g *Gate) Suspects(set *Set, c Change) Suspects {
 // servedTable returns the table that is served now; nil if nothing is. After a restart, that is what
 // was last accepted, without the namespaces of which something else is served: all that they violate
 // counts as new. So does what others violate on hosts that these namespaces, or rules that go, keep
-// from them.
-func (g *Gate) servedTable(c Change) *precedence.Table {
+// from them. The same is done while expectations cannot be read, if only a part of the last plan was
+// carried out: the routes that this part added are not new.
+func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
+	if set.Unread != "" && g.partly[c.Snapshot.Key] {
+		known = nil
+	}
 	g.mu.Unlock()
 	switch {
 	case !c.Observed.Exists:
@@ -162,7 +167,18 @@ func (g *Gate) Served(key lb.Key, table *precedence.Table) {
 		g.tables = map[lb.Key]*precedence.Table{}
 	}
 	g.tables[key] = table
+	delete(g.partly, key)
 	delete(g.verdicts, key)
+}
+
+// ServedPartly notes that a plan is being carried out. Served follows if all of it was.
+func (g *Gate) ServedPartly(key lb.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.partly == nil {
+		g.partly = map[lb.Key]bool{}
+	}
+	g.partly[key] = true
 }
 
 // Forget drops the table and the verdicts of a load balancer.
@@ -170,5 +186,6 @@ func (g *Gate) Forget(key lb.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.tables, key)
+	delete(g.partly, key)
 	delete(g.verdicts, key)
 }

@@ -99,6 +99,9 @@ func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, facts lb.
 			return err
 		}
 	}
+	if o.Snapshot.Expectations != nil && !o.Plan.Empty() {
+		r.gate.ServedPartly(key)
+	}
 	r.carryOut(ctx, o)
 	r.passFailed(ctx, o, facts)
 	if o.Snapshot.Expectations != nil && o.Served() {

@@ -364,3 +364,27 @@ func TestWhatIsServedStaysAcrossARestartWithoutExpectations(t *testing.T) {
 		}
 	})
 }
+
+// What alice was given by a plan of which bob's part waits is not new when the expectations are gone.
+func TestWhatIsServedStaysAfterAPartOfAPlan(t *testing.T) {
+	r := newRestart(t, nil)
+	r.cloud.Refuses = func(s plan.Step) error {
+		if _, creates := s.(plan.CreateTargetGroup); creates && strings.Contains(s.ID(), "bob/") {
+			return providers.ErrPending
+		}
+		return nil
+	}
+	ing := joins("bob", "more", "b.example", "/p")
+	ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
+	r.put(ing)
+	r.put(joins("alice", "more", "more.example", "/p"))
+	r.work()
+	r.answers("more.example", "/p", "alice/web")
+	if err := r.Delete(t.Context(), ruleBook(noAdmin)); err != nil {
+		t.Fatal(err)
+	}
+	r.work()
+	r.answers("more.example", "/p", "alice/web")
+	r.answers("alice.example", "/old", "alice/web")
+	r.answers("bob.example", "/old", "bob/web")
+}
