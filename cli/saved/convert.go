@@ -40,6 +40,9 @@ func TableOf(t *precedence.Table) Table {
 		out.Defaults = append(out.Defaults,
 			fallback{actionOf(d.Action), d.Ports, owner(d.Owner), placeOf(d.Source)})
 	}
+	for _, h := range t.Closed {
+		out.Closed = append(out.Closed, closedHost(h))
+	}
 	return out
 }
 
@@ -112,6 +115,9 @@ func (t Table) Table() (*precedence.Table, error) {
 	for _, d := range t.Defaults {
 		c.Defaults = append(c.Defaults, routing.Default{Action: d.Action.action(), Ports: d.Ports,
 			Owner: routing.Owner(d.Owner), Source: d.Source.source()})
+	}
+	for _, h := range t.Closed {
+		c.Closed = append(c.Closed, routing.ClosedHost(h))
 	}
 	return precedence.New(c), nil
 }

@@ -27,6 +27,8 @@ type Table struct {
 	Routes       []route       `json:"routes"`
 	Names        []name        `json:"names,omitempty"`
 	Defaults     []fallback    `json:"defaults,omitempty"`
+	// Closed has hosts that no less specific host answers for.
+	Closed []closedHost `json:"closed,omitempty"`
 }
 
 type listener struct {
@@ -43,6 +45,12 @@ type certificate struct {
 	Hosts []string              `json:"hosts"`
 	// Secrets are namespace/name of those that hold it.
 	Secrets []string `json:"secrets,omitempty"`
+}
+
+type closedHost struct {
+	Host      routing.Host `json:"host"`
+	Port      int32        `json:"port"`
+	GivenUpBy string       `json:"givenUpBy,omitempty"`
 }
 
 type route struct {

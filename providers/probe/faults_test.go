@@ -23,9 +23,7 @@ import (
 const wellTook = time.Millisecond + 600*time.Millisecond
 
 // said are the details that findings have in a run in which all is well.
-var said = map[string]string{
-	"client-secret": "ok: the step createRule failed: authentication (oidc) is not supported: rejected",
-}
+var said = map[string]string{}
 
 func TestEachTrialMakesItsCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +186,7 @@ var answers = map[string]struct {
 	"other is taken": {"other-step", at(1, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"other-step": `wrong: the step succeeded; it has to have a problem of the type "urn:fairlead:problem:malformed"`}, 0},
 	"step pending":   {"true-already", at(0, results(capabilitiesTrial(pending))), nil, 7 * time.Second},
 	"step throttled": {"true-already", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemThrottled, RetryAfterSeconds: 99}))), nil, 30 * time.Second},
-	"step denied":    {"true-already", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"targets": "wrong: it answered with the status 500, not 204: no target group fairlead-check of fairlead-check/X", "true-already": "wrong: the step createLoadBalancer failed: no"}, 0},
+	"step denied":    {"true-already", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"client-secret": "wrong: the step createRule failed: no target group fairlead-check", "targets": "wrong: it answered with the status 500, not 204: no target group fairlead-check of fairlead-check/X", "true-already": "wrong: the step createLoadBalancer failed: no"}, 0},
 	"not there":      {"true-already", at(2, observed(func(o *v1.Observed) { o.Exists = false })), found{"true-already": "wrong: the load balancer that was made does not exist"}, 0},
 	"no groups":      {"true-already", at(2, observed(func(o *v1.Observed) { o.TargetGroups = nil })), found{"true-already": "wrong: it has 0 target groups; one was made, fairlead-check"}, 0},
 	"another group":  {"true-already", at(2, observed(func(o *v1.Observed) { o.TargetGroups[0].ID = "x" })), found{"true-already": "wrong: it has 1 target groups; one was made, fairlead-check"}, 0},
@@ -226,6 +224,7 @@ var answers = map[string]struct {
 	"malformed taken":     {"certificate", at(1, status(200)), found{"certificate": "wrong: it answered with the status 200, not 400"}, 0},
 	"listener no room":    {"client-secret", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemNoRoom, Detail: "full"}))), found{"client-secret": "ok: the step createListener failed: full"}, 0},
 	"rule is denied":      {"client-secret", at(1, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"client-secret": "wrong: the step createRule failed: no"}, 0},
+	"rule is rejected":    {"client-secret", at(1, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemRejected, Detail: "no OIDC"}))), found{"client-secret": "ok: the step createRule failed: no OIDC"}, 0},
 	"rule is taken":       {"client-secret", at(1, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"client-secret": ""}, 0},
 	"batch too short":     {"batch", at(0, results(func(a *v1.Applied) { a.Results = a.Results[:2] })), found{"batch": "wrong: 3 steps were sent, and the answer has 2 results, of 2 IDs"}, 0},
 	"batch twice":         {"batch", at(0, results(func(a *v1.Applied) { a.Results[2] = a.Results[1] })), found{"batch": "wrong: 3 steps were sent, and the answer has 3 results, of 2 IDs"}, 0},

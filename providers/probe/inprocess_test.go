@@ -149,7 +149,7 @@ var trials = []struct {
 	{"capabilities", 1}, {"capabilities-etag", 2}, {"request-id", 1}, {"lookup", 1}, {"missing", 1},
 	{"reserved-key", 1}, {"no-key", 1}, {"unknown-call", 1}, {"unknown-field", 1}, {"accept", 1},
 	{"content-version", 1}, {"unknown-op", 1}, {"cut-off", 2}, {"twice-at-once", 4}, {"other-step", 2},
-	{"true-already", 6}, {"listed", 1}, {"targets", 6}, {"certificate", 3}, {"client-secret", 2},
+	{"true-already", 6}, {"listed", 1}, {"targets", 6}, {"certificate", 3}, {"client-secret", 3},
 	{"batch", 2}, {"timeout", 2}, {"deleted", 13}, {"secrets", 0},
 }
 

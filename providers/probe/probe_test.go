@@ -48,7 +48,7 @@ func servedOf(t *testing.T, o fake.Options, around func(http.Handler) http.Handl
 func asItIs(h http.Handler) http.Handler { return h }
 
 func TestTheFakeCloudHolds(t *testing.T) {
-	for name, capabilities := range map[string]lb.Capabilities{"without sign-in": {}, "not supported": lb.ALB()} {
+	for name, capabilities := range map[string]lb.Capabilities{"without sign-in": {}, "with sign-in": lb.ALB()} {
 		t.Run(name, func(t *testing.T) {
 			cloud, to := servedOf(t, fake.Options{Capabilities: capabilities}, asItIs)
 			findings := probe.Run(t.Context(), to)
@@ -56,8 +56,8 @@ func TestTheFakeCloudHolds(t *testing.T) {
 				if f.State != check.OK {
 					t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
 				}
-				if f.ID == "provider/client-secret" && f.Detail == "" {
-					t.Errorf("%s: the fake has no sign-in, and this is not said", f.ID)
+				if f.ID == "provider/client-secret" && (f.Detail == "") == (name == "without sign-in") {
+					t.Errorf("%s: %q", f.ID, f.Detail)
 				}
 			}
 			if len(findings) < 24 {
