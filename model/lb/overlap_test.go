@@ -94,3 +94,29 @@ func TestHostsAreReadBackAsTheyWereSpelt(t *testing.T) {
 		t.Errorf("a pattern is read as %v", got)
 	}
 }
+
+func TestARuleForSomeOfItsHosts(t *testing.T) {
+	wild := func(h routing.Host) bool { return h.Wildcard() }
+	for name, c := range map[string]struct {
+		host, want Condition
+		none       bool
+	}{
+		"values":           {host: Condition{Values: []string{"a.b", "*.C"}}, want: Condition{Values: []string{"*.C"}}},
+		"an expression":    {host: Condition{Regex: []string{`^(a\.b|[^.]+\.c)$`}}, want: Condition{Regex: []string{`^[^.]+\.c$`}}},
+		"with a port":      {host: Condition{Regex: []string{`^(a\.b|[^.]+\.c|[^.]+\.[dD])(:[0-9]+)?$`}}, want: Condition{Regex: []string{`^([^.]+\.c|[^.]+\.[dD])(:[0-9]+)?$`}}},
+		"all of one":       {host: Condition{Regex: []string{`^([^.]+\.c)$`, `^a\.b$`}}, want: Condition{Regex: []string{`^([^.]+\.c)$`}}},
+		"none":             {host: Condition{Values: []string{"a.b"}}, none: true},
+		"other expression": {host: Condition{Regex: []string{`^([^.]+\.c|a.*)$`}}, none: true},
+	} {
+		path := Condition{Field: "path", Values: []string{"/p"}}
+		c.host.Field, c.want.Field = "host", "host"
+		before := Rule{Conditions: []Condition{c.host, path}}
+		got, is := before.ForHosts(wild)
+		if is == c.none || is && got.MatchKey() != (Rule{Conditions: []Condition{c.want, path}}).MatchKey() {
+			t.Errorf("%s: %s becomes %s, %t", name, before, got, is)
+		}
+	}
+	if _, is := (Rule{}).ForHosts(func(h routing.Host) bool { return h == routing.Any }); !is {
+		t.Error("a rule without a host is for no host")
+	}
+}
