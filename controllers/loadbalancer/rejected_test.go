@@ -2,6 +2,7 @@ package loadbalancer
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,8 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/fake"
 )
 
 // TestARejectedBackendDelaysNoNeighbour: a Backend of bob changes, and the cloud rejects the target
@@ -378,4 +381,172 @@ expectations:
 	b.work()
 	b.answers("a1.example", "/health", "bob/other")
 	b.answers("a0.example", "/new", "alice/web")
+}
+
+// TestARuleThatStaysLeavesOtherHosts: bob and carol no longer ask for a wildcard, and the cloud does not
+// delete its rules. Alice has hosts below it and others, which get one rule for the paths that they do not
+// answer. Her routes on the others come after these rules, and answer all the same.
+func TestARuleThatStaysLeavesOtherHosts(t *testing.T) {
+	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB(), lb.ALBGlob()} {
+		for _, isNew := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, with a new host below it: %t", c.Name, isNew), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { leavesOtherHosts(t, c, isNew) })
+			})
+		}
+	}
+}
+
+func leavesOtherHosts(t *testing.T, c lb.Capabilities, isNew bool) {
+	b := newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.Hosts = v1alpha1.HostsShared })
+	cloud, err := fake.New(fake.Options{Capabilities: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	b.cloud.Cloud = cloud
+	b.put(joins("bob", "b", "*.example", "/p1"))
+	b.put(joins("carol", "c", "*.example", "/p3"))
+	b.put(joins("bob", "stays", "stays.test", "/"))
+	b.put(joins("alice", "a0", "a0.example", "/p0"))
+	b.put(joins("alice", "a2", "a2.else", "/p0"))
+	b.work()
+	b.answers("x.example", "/p1", "bob/web")
+	b.cloud.Refuses = func(s plan.Step) error {
+		if _, is := s.(plan.DeleteRule); is && (strings.Contains(s.Detail(), "bob/") || strings.Contains(s.Detail(), "carol/")) {
+			return providers.ErrThrottled
+		}
+		return nil
+	}
+	b.remove("bob", "b", false)
+	b.remove("carol", "c", false)
+	b.put(joins("bob", "stays", "", "/a"))
+	b.put(joins("alice", "a2", "a2.else", "/p0", "/p4"))
+	want := map[string]string{
+		"x.example/p1": "bob/web", "x.example/p3": "carol/web", // the rules stay
+		"x.y.example/p1": "404", "x.y.example/a": "bob/web",
+		"a0.example/p0": "alice/web", "a0.example/p1": "404", "a0.example/p3": "404", "a0.example/a": "404",
+		"a2.else/p0": "alice/web", "a2.else/p4": "alice/web", "a2.else/p1": "404", "a2.else/a": "404",
+	}
+	if isNew {
+		b.put(joins("alice", "a3", "a3.example", "/p1"))
+		want["a3.example/p1"], want["a3.example/p3"], want["a3.example/a"] = "alice/web", "404", "404"
+	}
+	for range 4 {
+		_, _ = b.Reconcile(t.Context(), sharedKey)
+		for request, want := range want {
+			host, path, _ := strings.Cut(request, "/")
+			b.answers(host, "/"+path, want)
+		}
+	}
+	b.hasEachRuleOnce()
+	b.cloud.Refuses = nil
+	b.work()
+	b.answers("x.example", "/p1", "404")
+}
+
+// hasEachRuleOnce checks that no two rules have the same conditions.
+func (b sharedBench) hasEachRuleOnce() {
+	b.Helper()
+	seen, err := b.cloud.Cloud.Observe(b.Context(), sharedKey, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, r := range seen.Listener(80).Rules {
+		if known[r.MatchKey()] {
+			b.Errorf("there is another rule for %s", r.MatchKey())
+		}
+		known[r.MatchKey()] = true
+	}
+}
+
+// TestA404ThatStaysLeavesOtherHosts: bob no longer asks for two wildcards, and the cloud does not delete
+// the rule of one. The 404 that keeps hosts of alice from both stays for those below that one only:
+// one more rule of hers for another host comes after the rule of bob.
+func TestA404ThatStaysLeavesOtherHosts(t *testing.T) {
+	b := newSharedBench(t, nil)
+	b.put(joins("bob", "b", "*.example", "/p1"))
+	b.put(joins("bob", "goes", "*.foo", "/p2"))
+	b.put(joins("bob", "stays", "stays.test", "/"))
+	b.put(joins("alice", "a0", "a0.example", "/p0"))
+	b.put(joins("alice", "a1", "a1.foo", "/p0"))
+	b.put(joins("alice", "a2", "a2.test", "/p0"))
+	b.work()
+	b.answers("a0.example", "/p1", "404")
+	b.answers("a1.foo", "/p2", "404")
+	b.cloud.Refuses = func(s plan.Step) error {
+		if _, is := s.(plan.DeleteRule); is && strings.Contains(s.Detail(), "*.example") {
+			return providers.ErrThrottled
+		}
+		return nil
+	}
+	b.remove("bob", "b", false)
+	b.remove("bob", "goes", false)
+	ing := joins("alice", "a1", "a1.foo", "/p0", "/")
+	ing.Spec.Rules = append(ing.Spec.Rules, below("z.test", "/p5", "/").Spec.Rules...)
+	for i := range ing.Spec.Rules { // "/" of both hosts is one rule, after all others
+		ing.Spec.Rules[i].HTTP.Paths[1].Backend.Service = toService("other")
+	}
+	b.put(ing)
+	for range 4 {
+		_, _ = b.Reconcile(t.Context(), sharedKey)
+	}
+	for request, want := range map[string]string{
+		"x.example/p1":  "bob/web", // the rule stays
+		"a0.example/p0": "alice/web", "a0.example/p1": "404", "a1.foo/p0": "alice/web", "a1.foo/p2": "alice/other",
+		"z.test/p2": "alice/other", "a2.test/p0": "alice/web", "x.foo/p2": "404",
+	} {
+		host, path, _ := strings.Cut(request, "/")
+		b.answers(host, "/"+path, want)
+	}
+}
+
+// TestAPartOfARuleThatFails: bob's wildcard stays in the cloud, which also refuses a new rule of alice
+// for a host below it and for another one. The part for the host below it is served, unless the cloud
+// refuses what an expectation wants before it as well. What carol asks for is carried out.
+func TestAPartOfARuleThatFails(t *testing.T) {
+	for refused, want := range map[string]string{"a0.example | z.test": "alice/other", "a0.example": "404", "z.test": "404"} {
+		t.Run(refused, func(t *testing.T) {
+			page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "alice", Name: "page"}}
+			page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+			b := newSharedBench(t, gated, page, ruleBook(strings.ReplaceAll(noAdmin, "paths:", "hosts: [a0.example], paths:")))
+			b.put(joins("bob", "b", "*.example", "/p1"))
+			b.put(joins("bob", "stays", "y.test", "/p0"))
+			b.put(joins("alice", "a", "a0.example", "/p0"))
+			b.put(joins("carol", "c", "carol.test", "/p0"))
+			b.work()
+			b.cloud.Refuses = func(s plan.Step) error {
+				r, is := s.(plan.CreateRule)
+				if strings.Contains(s.Detail(), "*.example") || strings.Contains(s.Detail(), "a0.example | z.test") ||
+					is && r.Rule.Action.Status == 403 && refused != "a0.example | z.test" ||
+					is && refused == "z.test" && r.Rule.MatchKey() == "host = z.test" {
+					return providers.ErrThrottled
+				}
+				return nil
+			}
+			b.remove("bob", "b", false)
+			ing := joins("alice", "a", "a0.example", "/admin", "/")
+			ing.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{
+				APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "page",
+			}}
+			ing.Spec.Rules = append(ing.Spec.Rules, below("z.test", "/p6", "/p7").Spec.Rules...)
+			ing.Spec.Rules[1].HTTP.Paths[1].Path = "/"
+			for i := range ing.Spec.Rules { // "/" of both hosts is one rule, after all others
+				ing.Spec.Rules[i].HTTP.Paths[1].Backend.Service = toService("other")
+			}
+			b.put(ing)
+			b.put(joins("carol", "c", "carol.test", "/p7"))
+			for range 4 {
+				_, _ = b.Reconcile(t.Context(), sharedKey)
+				if got := b.answer("a0.example", "/admin"); strings.Contains(got, "/") {
+					t.Errorf("a0.example/admin is forwarded to %s", got)
+				}
+			}
+			b.answers("x.example", "/p1", "bob/web")
+			b.answers("carol.test", "/p7", "carol/web")
+			b.answers("carol.test", "/p0", "404")
+			b.answers("a0.example", "/p1", want)
+			b.hasEachRuleOnce()
+		})
+	}
 }

@@ -3,6 +3,7 @@ package loadbalancer
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
@@ -217,7 +218,7 @@ func (w *without) putBack(port int32, priority int) {
 		return
 	}
 	stays := l.Rule(priority).Rule
-	if !contains(want, stays) {
+	if !contains(want.Rules, stays) {
 		next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool {
 			return slices.ContainsFunc(l.Rules, func(there lb.ObservedRule) bool {
 				return there.Priority > priority && there.MatchKey() == r.MatchKey()
@@ -226,40 +227,72 @@ func (w *without) putBack(port int32, priority int) {
 		if next < 0 {
 			next = len(want.Rules)
 		}
-		// What is for more specific hosts, also by rules that are new, comes before it.
+		// What is for more specific hosts, also by rules that are new, comes before it. What the same rules
+		// have for other hosts does not: rules for these may be before them.
 		first, last := want.Rules[:next:next], []lb.Rule{stays}
 		for _, r := range want.Rules[next:] {
-			if slices.ContainsFunc(hostsOfRule(r), func(h string) bool {
-				return isBelow(routing.Host(h), stays)
-			}) {
-				first = append(first, r)
-			} else {
-				last = append(last, r)
-			}
+			more, others := w.split(r, func(host routing.Host) bool { return isBelow(host, stays) })
+			first, last = addNew(first, more), addNew(last, others)
 		}
 		want.Rules = slices.Concat(first, last)
 	}
 	w.guard(l, want, stays, priority)
 }
 
+// split returns a rule for the hosts that a function reports, and for the others, each with its routes;
+// nil without any.
+func (w *without) split(r lb.Rule, is func(routing.Host) bool) (of, others *lb.Rule) {
+	some, hasSome := r.ForHosts(is)
+	rest, hasRest := r.ForHosts(func(host routing.Host) bool { return !is(host) })
+	switch {
+	case !hasRest:
+		return &r, nil
+	case !hasSome:
+		return nil, &r
+	}
+	some.Origin, rest.Origin = nil, nil
+	for _, route := range w.built.Table.Routes {
+		if part := &rest; slices.Contains(r.Origin, route.Source) {
+			if is(route.Host) {
+				part = &some
+			}
+			part.Origin = append(part.Origin, route.Source)
+		}
+	}
+	return &some, &rest
+}
+
+// addNew adds a rule, if there is one, and none with its conditions was put back before.
+func addNew(rules []lb.Rule, r *lb.Rule) []lb.Rule {
+	if r == nil || contains(rules, *r) {
+		return rules
+	}
+	return append(rules, *r)
+}
+
 // guard adds rules with a 404 right before a rule that stays in the cloud. They keep requests from it
-// that the table answers so: those for more specific hosts. Rules of the cloud that cover it stay.
+// that the table answers so: those for more specific hosts. Rules of the cloud that cover it stay, for
+// its hosts: for others, they could keep requests from rules that come after it.
 func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule, priority int) {
 	add := func(r lb.Rule) {
 		at := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == stays.MatchKey() })
 		want.Rules = slices.Insert(want.Rules, at, r)
 	}
-	guarded := map[string]bool{}
+	guarded := map[routing.Host]bool{}
 	note := func(r lb.Rule) {
 		if len(r.Conditions) == 1 {
-			for _, host := range hostsOfRule(r) {
+			for _, host := range r.Hosts() {
 				guarded[host] = true
 			}
 		}
 	}
 	for _, r := range l.Rules {
-		if r.Priority < priority && covers(r.Rule, stays) && !contains(want, r.Rule) {
-			add(r.Rule)
+		if r.Priority >= priority || !covers(r.Rule, stays) {
+			continue
+		}
+		part, is := r.ForHosts(func(host routing.Host) bool { return isOf(host, stays) })
+		if is && !contains(want.Rules, part) {
+			add(part)
 		}
 	}
 	for _, r := range want.Rules {
@@ -270,10 +303,9 @@ func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule
 	}
 	var hosts []string
 	for _, level := range w.built.Table.Levels(l.Port) {
-		host := string(level.Host)
 		if (level.Stops || level.Closed) && level.Miss == nil && len(level.Next) == 0 &&
-			!guarded[host] && isBelow(level.Host, stays) {
-			hosts = append(hosts, host)
+			!guarded[level.Host] && isBelow(level.Host, stays) {
+			hosts = append(hosts, string(level.Host))
 		}
 	}
 	for some := range slices.Chunk(hosts, w.most) {
@@ -285,31 +317,33 @@ func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule
 // stays, too: with a 404, or on a host of it by another action of its namespaces.
 func covers(r, stays lb.Rule) bool {
 	return r.Action.Key() == notFound.Key() ||
-		slices.ContainsFunc(hostsOfRule(r), func(host string) bool {
-			return slices.Contains(hostsOfRule(stays), host)
+		slices.ContainsFunc(r.Hosts(), func(host routing.Host) bool {
+			return slices.Contains(stays.Hosts(), host)
 		}) && !slices.ContainsFunc(plan.NamespacesOf(r), func(namespace string) bool {
 			return !slices.Contains(plan.NamespacesOf(stays), namespace)
 		})
 }
 
-func hostsOfRule(r lb.Rule) []string {
-	if c := r.Condition("host"); c != nil {
-		return c.Values
-	}
-	return []string{string(routing.Any)}
-}
-
 // isBelow reports whether a rule answers requests for a host as those for a less specific one.
 func isBelow(host routing.Host, r lb.Rule) bool {
 	below := false
-	for _, name := range hostsOfRule(r) {
-		if above := routing.Host(name); above == host {
+	for _, above := range r.Hosts() {
+		if above == host {
 			return false
 		} else if above.Covers(host) {
 			below = true
 		}
 	}
 	return below
+}
+
+// isOf reports whether a rule answers requests for a host. Where a star spans dots, the host of a rule
+// may have the names that are too deep for the wildcard: "*.*.example.com" for "*.example.com".
+func isOf(host routing.Host, r lb.Rule) bool {
+	if deeper := strings.TrimPrefix(string(host), "*."); strings.HasPrefix(deeper, "*.") {
+		host = routing.Host(deeper)
+	}
+	return slices.ContainsFunc(r.Hosts(), func(above routing.Host) bool { return above.Covers(host) })
 }
 
 // wantedListener returns the wanted listener of a port, or nil.
@@ -321,9 +355,9 @@ func (w *without) wantedListener(port int32) *lb.Listener {
 	return nil
 }
 
-// contains reports whether a listener has a rule with the same conditions.
-func contains(l *lb.Listener, rule lb.Rule) bool {
-	return slices.ContainsFunc(l.Rules, func(r lb.Rule) bool { return r.MatchKey() == rule.MatchKey() })
+// contains reports whether a rule has the same conditions as another one.
+func contains(rules []lb.Rule, rule lb.Rule) bool {
+	return slices.ContainsFunc(rules, func(r lb.Rule) bool { return r.MatchKey() == rule.MatchKey() })
 }
 
 // needs reports whether an action needs a target group that was rejected.
