@@ -67,8 +67,7 @@ func TestRandomFights(t *testing.T) {
 // the first, and no path that an expectation rules out.
 //
 // In the fights with an odd seed, an expectation has hosts of alice, which bob may cover and must not
-// answer for, alice renames them, too, and the expectations are missing for some time. The cloud
-// fails no steps in these.
+// answer for, alice renames them, too, and the expectations are missing for some time.
 type fighter struct {
 	sharedBench
 	*rand.Rand
@@ -255,7 +254,7 @@ func (f *fighter) bob() {
 		f.takeOver()
 	case 4:
 		seed := f.Uint32()
-		if f.cloud.Refuses = nil; !f.named && f.IntN(3) > 0 {
+		if f.cloud.Refuses = nil; f.IntN(3) > 0 {
 			f.cloud.Refuses = func(s plan.Step) error { return failsBob(s, seed) }
 		}
 		f.note("the cloud fails steps of bob: %t", f.cloud.Refuses != nil)
