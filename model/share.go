@@ -1,7 +1,6 @@
 package model
 
 import (
-	"maps"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -17,11 +16,12 @@ import (
 // only where namespaces meet, such as paths for any host that are repeated for the hosts below a
 // wildcard, count for none: a neighbour causes them, or takes them away, by what it asks for.
 
-// A use has the resources of quotas that an Ingress, or a namespace, takes.
+// A use has the resources of quotas that an Ingress, or a namespace, takes: of target groups and
+// certificates, how many Ingresses take each of them.
 type use struct {
 	rules        int
-	groups       map[lb.GroupID]bool
-	certificates map[portCertificate]bool
+	groups       map[lb.GroupID]int
+	certificates map[portCertificate]int
 }
 
 // A portCertificate is a certificate on a port.
@@ -31,7 +31,7 @@ type portCertificate struct {
 }
 
 func newUse() *use {
-	return &use{groups: map[lb.GroupID]bool{}, certificates: map[portCertificate]bool{}}
+	return &use{groups: map[lb.GroupID]int{}, certificates: map[portCertificate]int{}}
 }
 
 // uses has what a namespace takes of a load balancer of its own: in all, and of each Ingress, by
@@ -41,9 +41,10 @@ type uses struct {
 	of  map[string]*use
 }
 
-// usesOf returns what a namespace takes of a load balancer of its own. A rule belongs to one
-// Ingress at most.
-func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
+// usesOf returns what a namespace takes of a load balancer of its own. A rule belongs to one Ingress at most. The default certificates of the shared load balancer
+// count for no quota.
+func usesOf(s ingress.Snapshot, l lb.LoadBalancer,
+	defaults map[portCertificate]bool) uses {
 	u := uses{newUse(), map[string]*use{"": newUse()}}
 	for _, m := range s.Members {
 		u.of[m.Owner.String()] = newUse()
@@ -63,9 +64,12 @@ func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
 	for _, listener := range l.Listeners {
 		for _, id := range listener.Certificates {
 			key := portCertificate{listener.Port, id}
-			u.all.certificates[key] = true
+			if defaults[key] {
+				continue
+			}
+			u.all.certificates[key] = 1
 			for i := range max(1, len(secured[id])) {
-				of(secured[id], i).certificates[key] = true
+				of(secured[id], i).certificates[key] = 1
 			}
 		}
 		for _, r := range listener.Rules {
@@ -73,7 +77,7 @@ func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
 			u.all.rules++
 			owner.rules++
 			for _, id := range r.Action.Groups() {
-				u.all.groups[id], owner.groups[id] = true, true
+				u.all.groups[id], owner.groups[id] = 1, 1
 			}
 		}
 	}
@@ -82,40 +86,48 @@ func usesOf(s ingress.Snapshot, l lb.LoadBalancer) uses {
 
 // beyondShares returns for each concession whether it is about what a namespace takes beyond its
 // equal share of an exceeded quota. Asked and kept have the members of each namespace alone, with
-// and without their changes. What a namespace is served counts before what it asks for anew, the
-// oldest first. What is new and does not fit counts for nothing.
+// and without their changes. What a
+// namespace is served counts before what it asks for anew, the oldest first. What is new and does
+// not fit counts for nothing.
 func beyondShares(possible []concession, asked, kept map[string]ingress.Snapshot,
 	whole lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts,
 	alone func(ingress.Snapshot) lb.LoadBalancer) []bool {
+	defaults := map[portCertificate]bool{}
+	for _, listener := range whole.Listeners {
+		if len(listener.Certificates) > 0 {
+			defaults[portCertificate{listener.Port, listener.Certificates[0]}] = true
+		}
+	}
 	wanted := map[string]uses{} // by namespace
 	for namespace, s := range asked {
-		if u := usesOf(s, alone(s)); u.all.takes() {
+		if u := usesOf(s, alone(s), defaults); u.all.takes() {
 			wanted[namespace] = u
 		}
 	}
 	share := shareOf(whole, c, inUse, max(1, len(wanted)))
 	served, taken := map[string]uses{}, map[string]*use{}
 	for namespace, u := range wanted {
-		if newUse().exceeds(*u.all, 0, share) {
-			served[namespace] = usesOf(kept[namespace], alone(kept[namespace]))
+		if newUse().exceeds(*u.all, *newUse(), share) {
+			s := kept[namespace]
+			served[namespace] = usesOf(s, alone(s), defaults)
 			taken[namespace] = served[namespace].of[""]
 		}
 	}
 	beyond := make([]bool, len(possible))
 	for i, p := range slices.Backward(possible) {
 		namespace, name := p.Owner.Namespace, p.Owner.String()
-		of, last, less := taken[namespace], served[namespace].of[name], 0
+		of, last, less := taken[namespace], served[namespace].of[name], newUse()
 		more := wanted[namespace].of[name]
 		if last != nil && p.all {
 			more = last
 		} else if last != nil {
-			less = last.rules
+			less = last
 		}
 		if of == nil || more == nil {
 			continue
 		}
-		if beyond[i] = of.exceeds(*more, less, share); !beyond[i] || p.all {
-			of.add(*more, less)
+		if beyond[i] = of.exceeds(*more, *less, share); !beyond[i] || p.all {
+			of.replace(*less, *more)
 		}
 	}
 	return beyond
@@ -140,27 +152,44 @@ func shareOf(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts, namespaces i
 	}
 }
 
-// exceeds reports whether a use and more would exceed a share, with some rules less.
-func (u *use) exceeds(more use, less int, share lb.Counts) bool {
+// exceeds reports whether a use would exceed a share with more, and less of what it has.
+func (u *use) exceeds(more, less use, share lb.Counts) bool {
 	exceeds := func(n, share int) bool { return share > 0 && n > share }
-	return exceeds(u.rules+more.rules-less, share.Rules) ||
-		exceeds(sizeWith(u.groups, more.groups), share.TargetGroups) ||
-		exceeds(sizeWith(u.certificates, more.certificates), share.Certificates)
+	return exceeds(u.rules-less.rules+more.rules, share.Rules) ||
+		exceeds(sizeWith(u.groups, less.groups, more.groups), share.TargetGroups) ||
+		exceeds(sizeWith(u.certificates, less.certificates, more.certificates), share.Certificates)
 }
 
-func (u *use) add(more use, less int) {
-	u.rules += more.rules - less
-	maps.Copy(u.groups, more.groups)
-	maps.Copy(u.certificates, more.certificates)
+// replace takes less from a use, and adds more.
+func (u *use) replace(less, more use) {
+	u.rules += more.rules - less.rules
+	replace(u.groups, less.groups, more.groups)
+	replace(u.certificates, less.certificates, more.certificates)
 }
 
-// sizeWith returns the size of a set with the elements of another one.
-func sizeWith[K comparable](set, more map[K]bool) int {
-	n := len(set)
-	for k := range more {
-		if !set[k] {
-			n++
+func replace[K comparable](counts, less, more map[K]int) {
+	for k, n := range more {
+		counts[k] += n
+	}
+	for k, n := range less {
+		if counts[k] -= n; counts[k] == 0 {
+			delete(counts, k)
 		}
 	}
-	return n
+}
+
+// sizeWith returns the number of different resources after a replacement.
+func sizeWith[K comparable](counts, less, more map[K]int) int {
+	size := len(counts)
+	for k := range more {
+		if counts[k] == 0 {
+			size++
+		}
+	}
+	for k, n := range less {
+		if counts[k] == n && more[k] == 0 {
+			size--
+		}
+	}
+	return size
 }

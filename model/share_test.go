@@ -671,3 +671,76 @@ func randomWish(draw *rand.Rand, namespace string) wish {
 	w.routes = slices.Compact(w.routes)
 	return w
 }
+
+// What a change gives up of target groups and certificates makes room for what it asks for, beside
+// what other Ingresses of its namespace share with it. Alice stays within her share of five, and bob
+// asks for a sixth.
+func TestAChangeReplacesItsGroupsAndCertificates(t *testing.T) {
+	for _, year := range []int{2010, 2014} { // of the newest Ingress of bob: those of alice are of 2012 and 2013
+		for _, of := range []string{"groups", "certificates"} {
+			for name, c := range map[string]struct {
+				before, now [][]string // of her Ingresses
+				want        []string
+			}{
+				"one for each of two":    {[][]string{{"a0", "a1"}, {"a2", "a3"}}, [][]string{{"a0", "n1"}, {"a2", "n3"}, {"a4"}, {"a5"}}, []string{"alice/web3"}},
+				"all of one":             {[][]string{{"a0", "a1", "a2", "a3", "a4"}}, [][]string{{"n0", "n1", "n2", "n3", "n4"}, {"a5"}}, []string{"alice/web1"}},
+				"one that another keeps": {[][]string{{"a0", "a1", "a2"}, {"a2", "a3"}}, [][]string{{"a0", "a1", "n2"}, {"a2", "a3"}, {"a4"}}, []string{"alice/web2"}},
+				"one that both give up":  {[][]string{{"a0", "a1", "a2"}, {"a2", "a3"}}, [][]string{{"a0", "a1", "n2"}, {"n2", "a3"}, {"a4"}}, nil},
+			} {
+				t.Run(fmt.Sprint(of, " ", name, " ", year), func(t *testing.T) {
+					o := sharedObjects(t, "")
+					known := map[string]bool{}
+					ask := func(namespace, name string, year int, resources []string) *networkingv1.Ingress {
+						ing := member(namespace, year)
+						ing.Name = name
+						for i, id := range resources {
+							host, service := fmt.Sprintf("h%d-%s.%s.test", i, name, namespace), id
+							if of == "certificates" {
+								service = "web"
+								ing.Spec.TLS = append(ing.Spec.TLS, networkingv1.IngressTLS{Hosts: []string{host}, SecretName: id})
+								if !known[id] {
+									o.Secrets = append(o.Secrets, certificateFor(t, namespace+"/"+id, "*."+namespace+".test"))
+								}
+							}
+							ing.Spec.Rules = append(ing.Spec.Rules, hostRule(host, toService(service)))
+							if known[id] = true; !known[namespace+"/"+service] {
+								known[namespace+"/"+service] = true
+								o.Services = append(o.Services, portedService(namespace, service))
+							}
+						}
+						return ing
+					}
+					bob := ask("bob", "web0", 2001, []string{"b0", "b1", "b2", "b3", "b4"})
+					before, now := []*networkingv1.Ingress{bob}, []*networkingv1.Ingress{bob, ask("bob", "web1", year, []string{"b5"})}
+					if of == "certificates" {
+						first := ask("alice", "default", 2000, []string{"d"}) // does not count
+						before, now = append(before, first), append(now, first)
+					}
+					for i := range c.now {
+						years := []int{2001, 2002, 2012, 2013}
+						if name == "all of one" {
+							years[1] = 2012
+						}
+						if i < len(c.before) {
+							before = append(before, ask("alice", fmt.Sprintf("web%d", i), years[i], c.before[i]))
+						}
+						now = append(now, ask("alice", fmt.Sprintf("web%d", i), years[i], c.now[i]))
+					}
+					o.Ingresses = now
+					o.Records = served(ingress.Objects{Ingresses: before}, sharedKey)
+					alb := lb.ALB()
+					alb.TargetGroups, alb.Certificates = 10, 0
+					if of == "certificates" {
+						alb.TargetGroups, alb.Certificates = 0, 10
+					}
+					built := Compile(snapshotOf(t, o), lb.Facts{}, alb)
+					got := refusedOf(built)
+					slices.Sort(got)
+					if want := append(slices.Clone(c.want), "bob/web1"); !slices.Equal(got, want) {
+						t.Errorf("%v are refused, want %v", got, want)
+					}
+				})
+			}
+		}
+	}
+}
