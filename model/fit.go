@@ -78,11 +78,12 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	changes := s.Changes()
 	kept := s.Refuse(changes).Members
 	possible, stages := concessionsOf(changes, kept, func(possible []concession) []bool {
-		alone := func(s ingress.Snapshot) lb.LoadBalancer {
+		compiled := func(s ingress.Snapshot) lb.LoadBalancer {
 			return compile(s, f, c, languages).LoadBalancer
 		}
-		return beyondShares(possible, s.Alone(), s.Refuse(changes).Alone(), whole.LoadBalancer, c,
-			f.InUse, alone)
+		closed := closedRules(s, whole.LoadBalancer, compiled)
+		return beyondShares(possible, s.Alone(), s.Refuse(changes).Alone(), closed,
+			whole.LoadBalancer, c, f.InUse, compiled)
 	})
 	compiled := func(made []int) Built {
 		if len(made) == 0 {

@@ -14,7 +14,8 @@ import (
 //
 // A namespace takes what it would take if it had the load balancer alone. Rules that come to be
 // only where namespaces meet, such as paths for any host that are repeated for the hosts below a
-// wildcard, count for none: a neighbour causes them, or takes them away, by what it asks for.
+// wildcard, count for none: a neighbour causes them, or takes them away, by what it asks for. The
+// rules of closed hosts count for the namespace that gave these up.
 
 // A use has the resources of quotas that an Ingress, or a namespace, takes: of target groups and
 // certificates, how many Ingresses take each of them.
@@ -41,11 +42,13 @@ type uses struct {
 	of  map[string]*use
 }
 
-// usesOf returns what a namespace takes of a load balancer of its own. A rule belongs to one Ingress at most. The default certificates of the shared load balancer
+// usesOf returns what a namespace takes of a load balancer of its own, with some rules of closed
+// hosts. A rule belongs to one Ingress at most. The default certificates of the shared load balancer
 // count for no quota.
-func usesOf(s ingress.Snapshot, l lb.LoadBalancer,
+func usesOf(s ingress.Snapshot, l lb.LoadBalancer, closed int,
 	defaults map[portCertificate]bool) uses {
 	u := uses{newUse(), map[string]*use{"": newUse()}}
+	u.all.rules, u.of[""].rules = closed, closed
 	for _, m := range s.Members {
 		u.of[m.Owner.String()] = newUse()
 	}
@@ -84,13 +87,34 @@ func usesOf(s ingress.Snapshot, l lb.LoadBalancer,
 	return u
 }
 
+// closedRules returns how many rules the hosts take that each namespace gave up and that are closed.
+// They are in rules for the same hosts as long as an Ingress of another namespace covers them, so
+// their number is that of the whole load balancer with and without them. Those that can be in one
+// rule with hosts of other namespaces count as if they were not.
+func closedRules(s ingress.Snapshot, whole lb.LoadBalancer,
+	compiled func(ingress.Snapshot) lb.LoadBalancer) map[string]int {
+	if len(s.Closed) == 0 {
+		return nil
+	}
+	closed, hosts := s.Closed, map[string]int{}
+	for _, c := range closed {
+		hosts[c.GivenUpBy]++
+	}
+	s.Closed = nil
+	rules := max(0, whole.Counts().Rules-compiled(s).Counts().Rules)
+	for namespace, n := range hosts {
+		hosts[namespace] = (rules*n + len(closed) - 1) / len(closed)
+	}
+	return hosts
+}
+
 // beyondShares returns for each concession whether it is about what a namespace takes beyond its
 // equal share of an exceeded quota. Asked and kept have the members of each namespace alone, with
-// and without their changes. What a
+// and without their changes, and closed has the rules of the closed hosts that it gave up. What a
 // namespace is served counts before what it asks for anew, the oldest first. What is new and does
 // not fit counts for nothing.
 func beyondShares(possible []concession, asked, kept map[string]ingress.Snapshot,
-	whole lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts,
+	closed map[string]int, whole lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts,
 	alone func(ingress.Snapshot) lb.LoadBalancer) []bool {
 	defaults := map[portCertificate]bool{}
 	for _, listener := range whole.Listeners {
@@ -100,7 +124,7 @@ func beyondShares(possible []concession, asked, kept map[string]ingress.Snapshot
 	}
 	wanted := map[string]uses{} // by namespace
 	for namespace, s := range asked {
-		if u := usesOf(s, alone(s), defaults); u.all.takes() {
+		if u := usesOf(s, alone(s), closed[namespace], defaults); u.all.takes() {
 			wanted[namespace] = u
 		}
 	}
@@ -109,7 +133,7 @@ func beyondShares(possible []concession, asked, kept map[string]ingress.Snapshot
 	for namespace, u := range wanted {
 		if newUse().exceeds(*u.all, *newUse(), share) {
 			s := kept[namespace]
-			served[namespace] = usesOf(s, alone(s), defaults)
+			served[namespace] = usesOf(s, alone(s), closed[namespace], defaults)
 			taken[namespace] = served[namespace].of[""]
 		}
 	}

@@ -672,6 +672,51 @@ func randomWish(draw *rand.Rand, namespace string) wish {
 	return w
 }
 
+// Hosts that bob gave up and that are closed count for him, not for alice, whose Ingress without a host
+// makes rules of them: she is served what is within her share, and asks for the rest of it.
+func TestClosedHostsCountForTheirGiver(t *testing.T) {
+	for name, c := range map[string]struct {
+		alices, served int // her hosts beside what is for any host, and the served ones of these
+		bobs, has      int // his hosts, and the served ones
+		givers         []string
+		want           []string
+	}{
+		"what she is served":         {5, 5, 6, 5, []string{"bob"}, []string{"bob/b5"}},
+		"what she asks for":          {5, 1, 6, 6, []string{"bob"}, []string{"bob/b5"}},
+		"beside those of another":    {4, 4, 6, 6, []string{"bob", "carol"}, []string{"bob/b5"}},
+		"what he asks for, no giver": {5, 5, 6, 5, []string{""}, []string{"bob/b5"}},
+		"her own":                    {5, 5, 6, 5, []string{"alice"}, []string{"alice/a4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []*networkingv1.Ingress{wish{"alice/any", []string{"/a"}}.ingress(2001)}
+			accepted := slices.Clone(all)
+			add := func(namespace string, n, served, year int) {
+				for i := range n {
+					ing := wish{fmt.Sprintf("%s/%s%d", namespace, namespace[:1], i), []string{fmt.Sprintf("h%d.%s.else/%d", i, namespace, i)}}.ingress(year + i)
+					ing.Spec.Rules[0].HTTP.Paths[0].Path = "/" // no request misses it, so it takes one rule
+					if all = append(all, ing); i < served {
+						accepted = append(accepted, ing)
+					}
+				}
+			}
+			add("alice", c.alices, c.served, 2020)
+			add("bob", c.bobs, c.has, 2010)
+			o := sharedObjects(t, "", all...)
+			o.Records = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+			s, alb := snapshotOf(t, o), lb.ALB()
+			alb.Rules = 12
+			for i, giver := range c.givers {
+				for j := range 10 {
+					s.Closed = append(s.Closed, routing.ClosedHost{Host: routing.Host(fmt.Sprintf("g%d-%d.example", i, j)), Port: 80, GivenUpBy: giver})
+				}
+			}
+			if got := refusedOf(Compile(s, lb.Facts{}, alb)); !slices.Equal(got, c.want) {
+				t.Errorf("%v are refused, want %v", got, c.want)
+			}
+		})
+	}
+}
+
 // What a change gives up of target groups and certificates makes room for what it asks for, beside
 // what other Ingresses of its namespace share with it. Alice stays within her share of five, and bob
 // asks for a sixth.

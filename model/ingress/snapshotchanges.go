@@ -73,11 +73,13 @@ func (s Snapshot) Without(members []Member) Snapshot {
 }
 
 // Alone returns the snapshot for each namespace as if it had the load balancer alone: with its own
-// members and objects. It is without targets, as no rule depends on them.
+// members and objects. It is without targets, as no rule depends on them, and without closed hosts,
+// as these are answered by another namespace.
 func (s Snapshot) Alone() map[string]Snapshot {
 	services, backends := byNamespace(s.Services), byNamespace(s.Backends)
 	secrets, namespaces := byNamespace(s.Secrets), byName(s.Namespaces)
 	s.Ingresses, s.EndpointSlices, s.Pods, s.Diagnostics = nil, nil, nil, nil
+	s.Closed = nil
 	out := map[string]Snapshot{}
 	for namespace := range byNamespace(s.Members) {
 		of := s.leaveOut(func(m *Member) bool { return m.Namespace != namespace })
