@@ -117,7 +117,7 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		possible = slices.DeleteFunc(possible, func(p concession) bool { return p.all })
 		known = newNeeds(s, kept, whole, c, f.InUse, possible)
 	}
-	made := find(possible, effortFor(s.Routes()), known, suffice)
+	made := find(possible, effortFor(s.Routes()+whole.Table.Repeated()), known, suffice)
 	if built == nil {
 		tried := compiled(made)
 		built = &tried
@@ -226,8 +226,9 @@ type effort struct{ attempts, turns int }
 // The bounds of an effort. With the few attempts that it takes to find how many concessions
 // suffice, a load balancer is compiled at most about 64 times, and as often again where many
 // namespaces are refused, or once for each of these where they are more. One with many routes takes
-// long to compile, so it is compiled less often: its routes, as often as it is compiled, are at
-// most mostCompiled, unless the fewest attempts take more.
+// long to compile, so it is compiled less often: its routes, those that are repeated for more specific
+// hosts too, as often as it is compiled, are at most mostCompiled, unless the fewest attempts take
+// more.
 const (
 	mostAttempts, fewestAttempts = 50, 8
 	mostCompiled                 = 200_000

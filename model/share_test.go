@@ -789,3 +789,77 @@ func TestAChangeReplacesItsGroupsAndCertificates(t *testing.T) {
 		}
 	}
 }
+
+// With precedence: Order, paths of less specific hosts that come before those of a host are repeated for
+// it. Bob uses up his own bound of 10,000 only: alice is served her wildcard above a host, and of what is
+// too much is told the one that asks for it, with what to change.
+func TestRepeatedPathsOfANeighbourTakeNoRoom(t *testing.T) {
+	paths := func(name, host string, n int) *networkingv1.Ingress {
+		w := wish{name: name}
+		for i := range n {
+			w.routes = append(w.routes, fmt.Sprintf("%s/p%d", host, i))
+		}
+		ing := w.ingress(2000)
+		for i := range n {
+			ing.Spec.Rules[i].HTTP.Paths[0].Backend = toService("before")
+		}
+		return ing
+	}
+	hosts := func(namespace string, n int) *networkingv1.Ingress {
+		w := wish{name: namespace + "/own"}
+		for i := range n {
+			w.routes = append(w.routes, fmt.Sprintf("h%d.%s.test/own", i, namespace))
+		}
+		return w.ingress(2001)
+	}
+	for name, c := range map[string]struct {
+		alices, bobs int // their hosts, with 210 and 100 paths before them
+		first        string
+		want         []string
+	}{
+		"both are within":            {1, 98, "bob", nil},
+		"she was served first":       {1, 98, "alice", nil},
+		"each has nearly all":        {47, 99, "bob", nil},
+		"he has too much":            {1, 101, "alice", []string{"bob/any"}},
+		"she has too much":           {48, 98, "bob", []string{"alice/above"}},
+		"both have, and both change": {48, 101, "", []string{"alice/above", "bob/any"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []*networkingv1.Ingress{paths("alice/above", "*.alice.test", 210), hosts("alice", c.alices),
+				paths("bob/any", "", 100), hosts("bob", c.bobs)}
+			o := sharedObjects(t, "", all...)
+			o.ClusterLoadBalancerClasses[0].Spec.Precedence = v1alpha1.PrecedenceOrder
+			var accepted []*networkingv1.Ingress
+			for _, ing := range all {
+				if ing.Namespace == c.first {
+					accepted = append(accepted, ing)
+				}
+			}
+			o.Records = served(ingress.Objects{Ingresses: accepted}, sharedKey)
+			built := compileWithin(t, lb.ALB(), 1000, o)
+			var told []string
+			for _, d := range built.Diagnostics {
+				if d.Severity == diag.Error {
+					if told = append(told, d.Source.Object()); d.Reason != diag.TooComplex || !strings.Contains(d.Message, "of one namespace") || !strings.Contains(d.Message, "a higher order") {
+						t.Errorf("%v", d)
+					}
+				}
+			}
+			slices.Sort(told)
+			if !slices.Equal(told, c.want) {
+				t.Errorf("told are %v, want %v", told, c.want)
+			}
+			for url, of := range map[string]string{"h0.alice.test/own": "", "h0.bob.test/own": "", "h0.alice.test/p3": "alice/above", "h0.bob.test/p3": "bob/any"} {
+				host, path, _ := strings.Cut(url, "/")
+				namespace := strings.Split(host, ".")[1]
+				want := namespace + map[string]string{"own": "/s-own:80", "p3": "/before:80"}[path]
+				if slices.Contains(c.want, of) {
+					want = "404"
+				}
+				if got := built.Table.Match(routing.Request{Port: 80, Host: host, Path: "/" + path}).Action.Key(); got != want {
+					t.Errorf("%s goes to %s, want %s", url, got, want)
+				}
+			}
+		})
+	}
+}

@@ -22,7 +22,8 @@ func NewWith(c routing.Config, l *language.Cache) *Table {
 		comparer: language.NewComparer(l, c.Members)}
 	for _, l := range c.Listeners {
 		pt := &portTable{protocol: l.Protocol, inOrder: c.Precedence == routing.InOrder,
-			levels: map[routing.Host]*Level{}, unsaid: map[routing.Host]bool{}}
+			levels: map[routing.Host]*Level{}, unsaid: map[routing.Host]bool{},
+			repeated: map[string]int{}}
 		pt.level(routing.Any)
 		t.ports[l.Port] = pt
 	}

@@ -70,10 +70,33 @@ func (t *Table) nextLevels(level *Level, below []*Level) []*Level {
 	return out
 }
 
-// mostPassedOver is the most routes for any host that are repeated on a port for hosts below
-// wildcards of other namespaces, before the wildcard, and the most routes in the levels of listed
-// hosts with Beside.
+// mostPassedOver is the most routes that are repeated on a port: those for any host for hosts below
+// wildcards of other namespaces, before the wildcard, and with InOrder those of less specific hosts.
+// It is also the most routes in the levels of listed hosts with Beside.
 const mostPassedOver = 10_000
+
+// repeat counts routes that are repeated in a level, and reports whether they are too many. Where
+// hosts have owners, only routes of one's own namespace are repeated, so each has its own count: it
+// is not used up by others.
+func (t *Table) repeat(pt *portTable, level *Level, routes int) (tooMany bool) {
+	namespace := ""
+	if t.HostsOwned {
+		namespace = level.namespace
+	}
+	pt.repeated[namespace] += routes
+	return pt.repeated[namespace] > mostPassedOver
+}
+
+// Repeated returns how many routes are repeated for more specific hosts.
+func (t *Table) Repeated() int {
+	n := 0
+	for _, pt := range t.ports {
+		for _, repeated := range pt.repeated {
+			n += repeated
+		}
+	}
+	return n
+}
 
 // boundMisses makes hosts keep their misses if too many routes would be repeated. Such a table has
 // an Excess, and is used only if no change can be refused instead.
@@ -87,10 +110,11 @@ func (t *Table) boundMisses() {
 				continue
 			}
 			level.counted = true
+			repeated := 0
 			for _, b := range level.Next {
-				pt.repeated += len(b.Routes)
+				repeated += len(b.Routes)
 			}
-			if pt.repeated > mostPassedOver {
+			if t.repeat(pt, level, repeated) {
 				level.Next = nil
 				t.kept = append(t.kept, n)
 			}
@@ -104,8 +128,7 @@ func (t *Table) boundMisses() {
 func (t *Table) Excess() string {
 	for _, pt := range t.ports {
 		if len(pt.late) > 0 {
-			return fmt.Sprintf("more than %d paths of rules without a host that come before those of hosts",
-				mostPassedOver)
+			return t.tooMuchBefore() + "; " + giveHigherOrder
 		}
 	}
 	if len(t.kept) == 0 && len(t.shut) == 0 {

@@ -35,12 +35,12 @@ func (t *Table) repeatEarlier() {
 	for _, l := range t.Listeners {
 		pt := t.ports[l.Port]
 		for _, level := range slices.Backward(t.Levels(l.Port)) { // wildcards before precise hosts
-			pt.repeatEarlier(level)
+			t.repeatEarlierIn(pt, level)
 		}
 	}
 }
 
-func (pt *portTable) repeatEarlier(level *Level) {
+func (t *Table) repeatEarlierIn(pt *portTable, level *Level) {
 	if len(level.Routes) == 0 || level.Host == routing.Any {
 		return
 	}
@@ -56,7 +56,7 @@ func (pt *portTable) repeatEarlier(level *Level) {
 	if len(all) == len(level.Routes) {
 		return
 	}
-	if pt.repeated += len(all) - len(level.Routes); pt.repeated > mostPassedOver {
+	if t.repeat(pt, level, len(all)-len(level.Routes)) {
 		level.Closed, level.Next = true, nil
 		pt.late = append(pt.late, last)
 		return
@@ -64,6 +64,18 @@ func (pt *portTable) repeatEarlier(level *Level) {
 	slices.SortStableFunc(all, inOrder)
 	level.Routes = all
 }
+
+// tooMuchBefore says that too many routes of less specific hosts come before others.
+func (t *Table) tooMuchBefore() string {
+	whose := ""
+	if t.HostsOwned {
+		whose = " of one namespace"
+	}
+	return fmt.Sprintf("more than %d paths of rules%s without a host or with a wildcard that come "+
+		"before those of its more specific hosts, counted for each of these hosts", mostPassedOver, whose)
+}
+
+const giveHigherOrder = "give the Ingresses with these rules a higher order"
 
 // reportLate reports, once for each Ingress, routes of hosts that are closed because too many routes
 // of less specific hosts come before them.
@@ -74,9 +86,8 @@ func (t *Table) reportLate(told map[diag.Diagnostic]bool) {
 			if owner := r.Owner.String(); !done[owner] {
 				done[owner] = true
 				told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: r.Source,
-					Message: fmt.Sprintf("rules without a host that come before those of hosts have more than %d "+
-						"paths for all of these: this host and others are answered 404; give the Ingresses with "+
-						"these rules a higher order", mostPassedOver)}] = true
+					Message: fmt.Sprintf("there are %s: this host and others are answered 404; %s",
+						t.tooMuchBefore(), giveHigherOrder)}] = true
 			}
 		}
 	}

@@ -98,3 +98,32 @@ func TestWhereOrderAndSpecificityAgreeNoRouteIsRepeated(t *testing.T) {
 		})
 	}
 }
+
+// Where hosts have owners, each namespace has the bound of repeated routes for itself.
+func TestRepeatedRoutesAreBoundedForEachNamespace(t *testing.T) {
+	for _, c := range []struct {
+		owned        bool
+		alices, bobs int // hosts, with 100 routes before each
+		exceeds      bool
+	}{{true, 100, 100, false}, {true, 101, 1, true}, {true, 1, 101, true}, {false, 50, 50, false}, {false, 51, 50, true}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			config := routing.Config{Precedence: routing.InOrder, HostsOwned: c.owned, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}}}
+			for namespace, n := range map[string]int{"alice": c.alices, "bob": c.bobs} {
+				add := func(name, host, path string, i int) {
+					owner := routing.Owner{Namespace: namespace, Name: name}
+					config.Routes = append(config.Routes, route(owner, host+" "+path, name, i))
+					config.Names = append(config.Names, routing.Name{Host: routing.Host(host), Owner: owner, Ports: []int32{80}})
+				}
+				for i := range 100 {
+					add("a", "*."+namespace+".test", fmt.Sprintf("/p%d", i), i)
+				}
+				for i := range n {
+					add("b", fmt.Sprintf("h%d.%s.test", i, namespace), "/own", i)
+				}
+			}
+			if got := New(config).Excess(); (got != "") != c.exceeds || strings.Contains(got, "of one namespace") != (c.exceeds && c.owned) {
+				t.Errorf("told is %q", got)
+			}
+		})
+	}
+}

@@ -28,8 +28,8 @@ type portTable struct {
 	levels   map[routing.Host]*Level // the named hosts, and Any
 	unsaid   map[routing.Host]bool   // named hosts that the port's rules cannot express
 	passed   int                     // routes of listed hosts beside
-	// routes for any host that are repeated for hosts below a wildcard of another namespace
-	repeated int
+	// routes of less specific hosts that are repeated for more specific ones; see misses.go, order.go
+	repeated map[string]int
 	late     []*routing.Route // the last routes of hosts that are closed; see order.go
 }
 
