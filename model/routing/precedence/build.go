@@ -69,17 +69,25 @@ func (t *Table) nameHosts() {
 // nobody is in place of the namespace of closed hosts. It is no namespace.
 const nobody = "-"
 
-// closeHosts closes hosts that no rule names.
+// closeHosts closes hosts that no rule names on the port.
 func (t *Table) closeHosts() {
 	for _, c := range t.Config.Closed {
 		pt := t.ports[c.Port]
 		if pt == nil {
 			continue
 		}
-		if level := pt.levels[c.Host]; level == nil || level.listers != nil {
+		if level := pt.levels[c.Host]; level == nil || level.listers != nil ||
+			!level.Closed && !t.names(c.Host, c.Port) {
 			pt.levels[c.Host] = &Level{Host: c.Host, Closed: true, namespace: nobody}
 		}
 	}
+}
+
+// names reports whether a rule names a host on a port.
+func (t *Table) names(host routing.Host, port int32) bool {
+	return slices.ContainsFunc(t.Names, func(n routing.Name) bool {
+		return n.Listed == nil && n.Host == host && slices.Contains(n.Ports, port)
+	})
 }
 
 // placeRoutes sorts the routes into their levels by precedence.
