@@ -98,17 +98,18 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 	}
 }
 
-// learnClosedHosts records the closed hosts. Until the cloud has all of a plan, it may have those
-// that were closed before.
+// learnClosedHosts records the closed hosts. It may have those that were closed before until it has
+// what an Ingress asks for that names them, or all of a plan.
 func (o Outcome) learnClosedHosts(known *v1alpha1.Memory) {
 	before := known.ClosedHosts
 	known.ClosedHosts = nil
+	served, servedTo := o.Served(), o.ServedTo()
 	for _, c := range o.Hold.Closed {
 		known.ClosedHosts = append(known.ClosedHosts, v1alpha1.ClosedHost{Host: string(c.Host),
 			Port: c.Port, GivenUpBy: c.GivenUpBy})
 	}
 	for _, c := range before {
-		if !o.Served() && !slices.ContainsFunc(known.ClosedHosts, func(k v1alpha1.ClosedHost) bool {
+		if !served && !o.opens(c, servedTo) && !slices.ContainsFunc(known.ClosedHosts, func(k v1alpha1.ClosedHost) bool {
 			return k.Host == c.Host && k.Port == c.Port
 		}) {
 			known.ClosedHosts = append(known.ClosedHosts, c)
@@ -116,6 +117,16 @@ func (o Outcome) learnClosedHosts(known *v1alpha1.Memory) {
 	}
 	slices.SortFunc(known.ClosedHosts, func(a, b v1alpha1.ClosedHost) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
+}
+
+// opens reports whether the cloud has the rules of an Ingress that names a closed host.
+func (o Outcome) opens(c v1alpha1.ClosedHost, servedTo func(ingress.Member) bool) bool {
+	return slices.ContainsFunc(o.Built.Table.Names, func(n routing.Name) bool {
+		return n.Listed == nil && string(n.Host) == c.Host && slices.Contains(n.Ports, c.Port) &&
+			slices.ContainsFunc(o.Snapshot.Members, func(m ingress.Member) bool {
+				return m.Owner.String() == n.Owner.String() && servedTo(m)
+			})
 	})
 }
 

@@ -73,8 +73,8 @@ func (o Outcome) withholding() string {
 	case v1alpha1.ReasonDisputed:
 		return o.Dispute.String()
 	case v1alpha1.ReasonExpectation:
-		return o.Expectations.Message() + "; it ends when that Ingress, the class or the ConfigMap is " +
-			"corrected"
+		return o.Expectations.Message() + "; it ends when the change, an Ingress that would answer, " +
+			"the class or the ConfigMap is corrected"
 	case v1alpha1.ReasonExpectations:
 		return o.Expectations.Message() + "; it ends when the ConfigMap is corrected"
 	case v1alpha1.ReasonPlanUnproven:
