@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/expect"
 	"fairlead.dev/fairlead/model/routing"
@@ -20,7 +21,7 @@ type Closing struct {
 }
 
 // is reports whether a closing is about requests for a host on a port.
-func (c Closing) is(host routing.Host, port int32) bool { return c.Host == host && c.Port == port }
+func (c Closing) is(host routing.Host, port int32) bool { return c.Host.Covers(host) && c.Port == port }
 
 // Without returns the judgement without the offences of hosts that are closed.
 func (j Judgement) Without(closings []Closing) Judgement {
@@ -39,6 +40,9 @@ func (j Judgement) Without(closings []Closing) Judgement {
 	for _, r := range j.NewlyViolated {
 		r.Violations = slices.DeleteFunc(slices.Clone(r.Violations), func(v expect.Violation) bool {
 			return isClosed(v.Host.Named(), v.Port)
+		})
+		r.Undecided = slices.DeleteFunc(slices.Clone(r.Undecided), func(u compare.Undecided) bool {
+			return isClosed(expect.Host(u.Host).Named(), u.Port)
 		})
 		if len(r.Violations)+len(r.Undecided) > 0 {
 			left = append(left, r)
@@ -66,11 +70,19 @@ func (c Closing) closed() string {
 	return fmt.Sprintf("host %s, which namespace %s has given up", c.Host, c.GivenUpBy)
 }
 
+// would describes what is wrong with the answer while the host is open.
+func (c Closing) would() string {
+	if c.Undecided {
+		return c.Why
+	}
+	return "this would violate " + c.Why
+}
+
 // closingTexts describes the closed hosts to administrators.
 func (j Judgement) closingTexts() (out []string) {
 	all := j.firstOfHosts()
 	for _, c := range all[:min(len(all), mostReported)] {
-		why := "otherwise this would violate " + c.Why
+		why := "otherwise " + c.would()
 		if j.Set.Unread != "" {
 			why = "otherwise " + c.Why
 		}
@@ -85,7 +97,7 @@ func (j Judgement) closingTexts() (out []string) {
 // closingDiagnostics tells the Ingresses that cover closed hosts.
 func (j Judgement) closingDiagnostics() (out []diag.Diagnostic) {
 	for _, c := range j.firstOfHosts() {
-		why, end := "this would violate "+c.Why, "the expectation is changed"
+		why, end := c.would(), "the expectation is changed"
 		if j.Set.Unread != "" {
 			why = fmt.Sprintf("expectations of ConfigMap %s: %s; otherwise %s", j.Set.ConfigMap,
 				j.Set.Unread, c.Why)

@@ -99,18 +99,23 @@ func sameTable(a, b *precedence.Table) bool {
 	return a == b || reflect.DeepEqual(a.Config, b.Config)
 }
 
-// Suspects returns the namespaces that can have caused the violations of a plan.
-func (g *Gate) Suspects(set *Set, c Change) Suspects {
+// Suspects returns what violates the expectations where all Ingresses are as they were last
+// accepted, without some that are left out.
+func (g *Gate) Suspects(set *Set, c Change, leftOut []string) Suspects {
 	g.judging.Lock()
 	defer g.judging.Unlock()
-	out := Suspects{alone: map[string]bool{}}
+	out := Suspects{alone: map[suspect]bool{}}
 	if set == nil {
 		return out
 	}
-	now := g.servedTable(*set, c)
-	next := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities).Table
-	for _, o := range Judge(*set, now, next).Offences {
-		out.alone[o.Next] = true
+	now, last := g.servedTable(*set, c), c.lastAccepted()
+	out.next = model.Compile(last.Without(slices.DeleteFunc(slices.Clone(last.Members),
+		func(m ingress.Member) bool { return !slices.Contains(leftOut, m.Owner.String()) })),
+		c.Facts, c.Capabilities).Table
+	for _, o := range Judge(*set, now, out.next).Offences {
+		if !out.isGivenUp(o) {
+			out.alone[suspect{o.Next, o.Host, o.Port}] = true
+		}
 	}
 	return out
 }

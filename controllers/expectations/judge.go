@@ -68,13 +68,15 @@ func addedRequest(now, next *precedence.Table) (first string, all []Offence) {
 		if c.After.Ingress != "" && c.Protection != compare.More {
 			why := fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress)
 			first = cmp.Or(first, why)
-			all = append(all, Offence{Next: c.After.Ingress, Now: c.Before.Ingress, Host: c.Host,
-				Port: c.Port, Why: why})
+			one := Offence{Next: c.After.Ingress, Now: c.Before.Ingress, Host: c.Host, Port: c.Port, Why: why}
+			one.cover(now)
+			all = append(all, one)
 		}
 	}
 	for _, u := range report.Undecided {
-		first = cmp.Or(first, "the changes could not be decided: "+u.Why)
-		all = append(all, atHost(next, u)...)
+		why := "the changes could not be decided: " + u.Why
+		first = cmp.Or(first, why)
+		all = append(all, atHost(now, next, u, why)...)
 	}
 	for _, e := range report.Exposures {
 		if e.Protection == compare.Less || e.Protection == compare.Unknown {

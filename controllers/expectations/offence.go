@@ -1,6 +1,7 @@
 package expectations
 
 import (
+	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/model/compare"
@@ -18,8 +19,45 @@ type Offence struct {
 	// Host and Port are those of the requests: a host, a wildcard, or Any for other sets of hosts.
 	Host routing.Host
 	Port int32
+	// Named is the most specific host that covers Host in what is served, named by a rule or spec.tls,
+	// or closed; Any if there is none. Giver is its namespace, "" if that is not known.
+	Named routing.Host
+	Giver string
 	// Why has a request, and what is wrong with its answer after the plan.
 	Why string
+	// Undecided: the search was too expensive, so that Why has its reason.
+	Undecided bool
+}
+
+// cover sets Named and Giver.
+func (o *Offence) cover(now *precedence.Table) {
+	if now == nil {
+		return
+	}
+	for _, host := range o.Levels() {
+		for _, c := range now.Closed {
+			if c.Host == host && c.Port == o.Port && host != routing.Any {
+				o.Named, o.Giver = host, c.GivenUpBy
+				return
+			}
+		}
+		for _, n := range now.Names {
+			if n.Host == host && host != routing.Any && (o.Named == routing.Any || n.Owner.String() == o.Now) {
+				o.Named, o.Giver = host, n.Owner.Namespace
+			}
+		}
+		if o.Named != routing.Any {
+			return
+		}
+	}
+}
+
+// Levels returns the hosts that cover the host of an offence, most specific first.
+func (o Offence) Levels() []routing.Host {
+	if o.Host.Wildcard() {
+		return []routing.Host{o.Host, routing.Any}
+	}
+	return routing.Levels(string(o.Host))
 }
 
 // offences returns the offences of an expectation that would be violated.
@@ -30,25 +68,54 @@ func (j Judgement) offences(r expect.Result, now, next *precedence.Table) []Offe
 		if now != nil {
 			o.Now = now.Match(v.Request.Routed).Source.Object()
 		}
+		o.cover(now)
 		out = append(out, o)
 	}
 	for _, u := range r.Undecided {
-		out = append(out, atHost(next, u)...)
+		out = append(out, atHost(now, next, u, fmt.Sprintf("%s could not be decided: %s", j.name(r), u.Why))...)
 	}
 	return out
 }
 
 // atHost returns an offence for each Ingress because of which requests could not be decided: those
-// of the namespace that is the reason, else those that name the host.
-func atHost(t *precedence.Table, u compare.Undecided) []Offence {
+// with the most specific host that covers the requests, of the namespace that is the reason, if it
+// is one. There is at least one offence, for the host.
+func atHost(now, next *precedence.Table, u compare.Undecided, why string) []Offence {
+	at := Offence{Host: expect.Host(u.Host).Named(), Port: u.Port, Why: why, Undecided: true}
+	at.cover(now)
 	var out []Offence
-	for _, n := range t.Names {
-		is := n.Host == u.Host && slices.Contains(n.Ports, u.Port)
-		if u.Namespace != "" {
-			is = n.Owner.Namespace == u.Namespace
+	for _, host := range at.Levels() {
+		for _, owner := range ownersAt(next, u.Port, host) {
+			if u.Namespace == "" || owner.Namespace == u.Namespace {
+				at.Next = owner.String()
+				out = append(out, at)
+			}
 		}
-		if is {
-			out = append(out, Offence{Next: n.Owner.String()})
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return []Offence{at}
+}
+
+// ownersAt returns the Ingresses that name a host on a port, or have routes or a default there.
+func ownersAt(t *precedence.Table, port int32, host routing.Host) (out []routing.Owner) {
+	add := func(o routing.Owner) {
+		if o.Name != "" && !slices.ContainsFunc(out, func(k routing.Owner) bool { return k.String() == o.String() }) {
+			out = append(out, o)
+		}
+	}
+	for _, n := range t.Names {
+		if n.Host == host && slices.Contains(n.Ports, port) {
+			add(n.Owner)
+		}
+	}
+	if level := t.Level(port, host); level != nil {
+		for _, r := range level.Routes {
+			add(r.Owner)
+		}
+		if level.Miss != nil {
+			add(level.Miss.Owner)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package expectations
 import (
 	"slices"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -12,14 +13,35 @@ import (
 // This file finds what differs in the cloud from the last accepted versions, after a restart, and
 // so the namespaces that can have caused a violation.
 
-// Suspects tells which namespaces can have caused the violations of a plan.
+// Suspects tells which Ingresses can have caused the violations of a plan by something that they
+// refer to.
 type Suspects struct {
-	alone map[string]bool // Ingresses, by namespace/name
+	alone map[suspect]bool
+	next  *precedence.Table
 }
 
-// StandsAlone reports whether an Ingress violates the expectations even where all Ingresses and the
-// class are as they were last accepted: something that it refers to has changed.
-func (s Suspects) StandsAlone(ingress string) bool { return s.alone[ingress] }
+// A suspect is an Ingress, by namespace/name, that answers requests for a host on a port.
+type suspect struct {
+	ingress string
+	host    routing.Host
+	port    int32
+}
+
+// StandsAlone reports whether an Ingress violates the expectations at the host of an offence even
+// where all Ingresses and the class are as they were last accepted: something that it refers to has
+// changed.
+func (s Suspects) StandsAlone(o Offence) bool { return s.alone[suspect{o.Next, o.Host, o.Port}] }
+
+// isGivenUp reports whether the Ingress of an offence answers in place of another namespace, which
+// is the cause then.
+func (s Suspects) isGivenUp(o Offence) bool {
+	own := cluster.RefFrom(cluster.KindIngress, o.Next).Namespace
+	if o.Now != "" && cluster.RefFrom(cluster.KindIngress, o.Now).Namespace != own {
+		return true
+	}
+	return o.Named != routing.Any && o.Giver != own &&
+		!slices.ContainsFunc(s.next.Names, func(n routing.Name) bool { return n.Host == o.Named })
+}
 
 // differing returns what a plan from the cloud to the last accepted table may change: the namespaces
 // whose answers change, and the hosts of rules that go. Settings of a load balancer and of its ports

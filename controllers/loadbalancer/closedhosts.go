@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/expectations"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/routing"
@@ -24,33 +25,46 @@ const mostClosed = 10
 // only if holding the namespace back does not help. By are the Ingresses that gave the host up.
 func (c *causes) closes(o outcome.Outcome, f expectations.Offence, by []string) bool {
 	next := namespaceOf(f.Next)
-	if f.Next == "" || f.Host == routing.Any || isNamed(o.Built.Table, f.Host) || isClosed(o.Hold, f) {
+	if f.Next == "" || f.Host == routing.Any || isNamed(o.Built.Table, f.Host, f.Port) ||
+		isClosed(o.Hold, closing(o, f).Host, f.Port) {
 		return false
 	}
 	own := func(name string) bool { return namespaceOf(name) == next }
 	return slices.Contains(o.Hold.Namespaces, next) || !own(f.Now) && !slices.ContainsFunc(by, own)
 }
 
+// closing returns the offence of the host that is to be closed: if a wildcard that covered the host
+// was given up, the wildcard.
+func closing(o outcome.Outcome, f expectations.Offence) expectations.Offence {
+	if f.Named != routing.Any && !slices.ContainsFunc(o.Built.Table.Names, func(n routing.Name) bool {
+		return n.Host == f.Named
+	}) {
+		f.Host = f.Named
+	}
+	return f
+}
+
 // close adds the host of an offence to the closed ones. It is false if the namespace that gave the
-// host up has too many of them. Before is the record of those that are closed already.
+// host up has too many of them, and so may wait instead.
 func (c *causes) close(
-	hold *ingress.Hold, f expectations.Offence, by string, before []routing.ClosedHost,
+	hold *ingress.Hold, o outcome.Outcome, f expectations.Offence, by []string, limited bool,
 ) bool {
-	if isClosed(*hold, f) {
+	from := giver(o, f, by)
+	if f = closing(o, f); isClosed(*hold, f.Host, f.Port) {
 		return true
 	}
 	hosts := map[routing.Host]bool{}
-	for _, other := range slices.Concat(before, hold.Closed) {
-		if other.GivenUpBy == by {
+	for _, other := range slices.Concat(o.Snapshot.Recorded.Closed, hold.Closed) {
+		if other.GivenUpBy == from && !isNamed(o.Built.Table, other.Host, other.Port) {
 			hosts[other.Host] = true
 		}
 	}
-	if len(hosts) >= mostClosed && !hosts[f.Host] {
+	if limited && from != "" && len(hosts) >= mostClosed && !hosts[f.Host] {
 		return false
 	}
-	closed := routing.ClosedHost{Host: f.Host, Port: f.Port, GivenUpBy: by}
+	closed := routing.ClosedHost{Host: f.Host, Port: f.Port, GivenUpBy: from}
 	hold.Closed = append(slices.Clip(hold.Closed), closed)
-	c.closed = append(c.closed, expectations.Closing{Offence: f, GivenUpBy: by})
+	c.closed = append(c.closed, expectations.Closing{Offence: f, GivenUpBy: from})
 	return true
 }
 
@@ -63,43 +77,63 @@ func (c *causes) closings(hosts []routing.ClosedHost) []expectations.Closing {
 	})
 }
 
-// isClosed reports whether the host of an offence is closed on its port.
-func isClosed(hold ingress.Hold, f expectations.Offence) bool {
+// isClosed reports whether a host is closed on a port.
+func isClosed(hold ingress.Hold, host routing.Host, port int32) bool {
 	return slices.ContainsFunc(hold.Closed, func(c routing.ClosedHost) bool {
-		return c.Host == f.Host && c.Port == f.Port
+		return c.Host == host && c.Port == port
 	})
 }
 
-// isNamed reports whether a rule names a host.
-func isNamed(t *precedence.Table, host routing.Host) bool {
+// isNamed reports whether a rule names a host on a port.
+func isNamed(t *precedence.Table, host routing.Host, port int32) bool {
 	return slices.ContainsFunc(t.Names, func(n routing.Name) bool {
-		return n.Listed == nil && n.Host == host
+		return n.Listed == nil && n.Host == host && slices.Contains(n.Ports, port)
 	})
 }
 
 // closedHosts returns the closed hosts of a table that no rule names.
 func closedHosts(t *precedence.Table) []routing.ClosedHost {
 	return slices.DeleteFunc(slices.Clone(t.Config.Closed), func(c routing.ClosedHost) bool {
-		return isNamed(t, c.Host)
+		return isNamed(t, c.Host, c.Port)
 	})
 }
 
-// namersOf returns the changed Ingresses that named the host of an offence when they were last
-// accepted.
-func (c *causes) namersOf(o outcome.Outcome, f expectations.Offence) (out []string) {
-	if f.Host == routing.Any {
-		return nil
+// namersOf returns those of the Ingresses that named the host of an offence when they were last
+// accepted, on any port, in a rule or in spec.tls. If none did, it is those that named a less specific
+// host.
+func (c *causes) namersOf(f expectations.Offence, is func(ingress string) bool) []string {
+	for _, host := range f.Levels() {
+		out := slices.DeleteFunc(slices.Clone(c.named[host]), func(name string) bool { return !is(name) })
+		if len(out) > 0 {
+			return out
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.changed)) {
-		version := o.Snapshot.Recorded.Members[name].LastAccepted
+	return nil
+}
+
+// namedHosts returns the Ingresses, by namespace/name, that named each host when they were last
+// accepted. A default backend is for Any.
+func namedHosts(snap *gather.Snapshot) map[routing.Host][]string {
+	out := map[routing.Host][]string{}
+	for _, name := range slices.Sorted(maps.Keys(snap.Recorded.Members)) {
+		version := snap.Recorded.Members[name].LastAccepted
 		if version == nil {
 			continue
 		}
+		hosts := map[routing.Host]bool{}
 		for _, rule := range version.Spec.Rules {
-			if routing.Host(rule.Host) == f.Host {
-				out = append(out, name)
-				break
+			hosts[routing.Host(rule.Host)] = true
+		}
+		if version.Spec.DefaultBackend != nil {
+			hosts[routing.Any] = true
+		}
+		for _, t := range version.Spec.TLS {
+			for _, host := range t.Hosts {
+				hosts[routing.Host(host)] = true
 			}
+		}
+		for host := range hosts {
+			out[host] = append(out[host], name)
 		}
 	}
 	return out
@@ -107,12 +141,15 @@ func (c *causes) namersOf(o outcome.Outcome, f expectations.Offence) (out []stri
 
 // giver returns the namespace that gave up the host of an offence; "" if it is not known.
 func giver(o outcome.Outcome, f expectations.Offence, by []string) string {
+	closed := closing(o, f).Host
 	for _, c := range o.Snapshot.Recorded.Closed {
-		if c.Host == f.Host && c.GivenUpBy != "" {
+		if c.Host == closed && c.GivenUpBy != "" {
 			return c.GivenUpBy
 		}
 	}
 	switch {
+	case f.Giver != "":
+		return f.Giver
 	case f.Now != "":
 		return namespaceOf(f.Now)
 	case len(by) > 0:

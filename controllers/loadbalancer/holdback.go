@@ -3,11 +3,10 @@ package loadbalancer
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -21,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file decides which changes wait. What belongs to the namespaces that cause a wait is held
@@ -37,7 +37,7 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 	if first.Forbidden == "" {
 		return first
 	}
-	c := causes{r: r, facts: facts, changed: changedIngresses(snap)}
+	c := causes{r: r, facts: facts, changed: changedIngresses(snap), named: namedHosts(snap)}
 	last, told := first, first.Expectations
 	for {
 		hold := c.holdMore(last)
@@ -82,9 +82,11 @@ type causes struct {
 	r       *Reconciler
 	facts   lb.Facts
 	changed map[string]bool // Ingresses whose present version is not served yet
-	// suspects can have caused the violations; nil if they are not known yet.
-	suspects *expectations.Suspects
-	// doubtful are namespaces that may be held back because of another one's change.
+	// named has the Ingresses that named a host when they were last accepted.
+	named map[routing.Host][]string
+	// suspects can have caused the violations, by the Ingresses that are left out.
+	suspects map[string]expectations.Suspects
+	// doubtful are namespaces and Ingresses that may be held back because of another one's change.
 	doubtful []string
 	// closed are the offences for which hosts are closed.
 	closed []expectations.Closing
@@ -102,18 +104,18 @@ func changedIngresses(snap *gather.Snapshot) map[string]bool {
 	return out
 }
 
-// holdMore returns what is to be held back after a plan that was not permitted. If holding back
-// changes does not help, namespaces that still violate an expectation are left out. Each host is
-// closed once, and each namespace is held back once, loses single Ingresses once, and is left out
-// once. Hosts are closed together, so plans are made again a few times for each namespace at most.
+// holdMore returns what is to be held back after a plan that was not permitted. If nothing helps
+// that can wait, more hosts are closed than a namespace may give up. Each host is closed once, and
+// each namespace is held back once, and loses each Ingress once. Hosts are closed together, so plans
+// are made again a few times for each namespace at most.
 func (c *causes) holdMore(o outcome.Outcome) ingress.Hold {
-	if hold := c.holdMoreOf(o, false); !hold.Equal(o.Hold) {
+	if hold := c.holdMoreOf(o, true); !hold.Equal(o.Hold) {
 		return hold
 	}
-	return c.holdMoreOf(o, true)
+	return c.holdMoreOf(o, false)
 }
 
-func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
+func (c *causes) holdMoreOf(o outcome.Outcome, limited bool) ingress.Hold {
 	hold := o.Hold
 	isHeld := func(namespace string) bool { return slices.Contains(o.Hold.Namespaces, namespace) }
 	add := func(namespace string) {
@@ -121,11 +123,16 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
 			hold.Namespaces = append(slices.Clip(hold.Namespaces), namespace)
 		}
 	}
-	leaveOut := func(ingresses ...string) {
-		for _, name := range ingresses {
+	leaveOut := func(names ...string) {
+		for _, name := range names {
 			if !slices.Contains(hold.Ingresses, name) {
 				hold.Ingresses = append(slices.Clip(hold.Ingresses), name)
 			}
+		}
+	}
+	doubt := func(name string) {
+		if !slices.Contains(c.doubtful, name) {
+			c.doubtful = append(c.doubtful, name)
 		}
 	}
 	// The Ingress that gives up what it answered waits, and if that does not help, its namespace.
@@ -139,30 +146,37 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) ingress.Hold {
 	}
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
-		by := c.namersOf(o, f)
+		by := c.namersOf(f, func(name string) bool { return c.changed[name] })
+		others := c.namersOf(f, func(name string) bool { return c.changed[name] && !isHeld(namespaceOf(name)) })
 		switch {
 		case c.changed[f.Next] && !isHeld(next):
-			if add(next); c.changed[f.Now] && now != next {
-				c.doubtful = append(c.doubtful, next)
+			if add(next); slices.ContainsFunc(append(others, f.Now), func(name string) bool {
+				return c.changed[name] && namespaceOf(name) != next
+			}) {
+				doubt(next)
 			}
-		case c.closes(o, f, by) && c.close(&hold, f, giver(o, f, by), o.Snapshot.Recorded.Closed):
+		case c.closes(o, f, by) && c.close(&hold, o, f, by, limited):
 			if isHeld(next) { // what it asks for elsewhere may be permitted
-				c.doubtful = append(c.doubtful, next)
+				doubt(next)
 			}
-		case whole && holdsSome(o.Hold, next) && isItsOwn(o):
-			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
 		case c.changed[f.Now] && !isHeld(now):
 			keep(f.Now)
+		case len(others) > 0:
+			for _, name := range others {
+				keep(name)
+				doubt(name) // another one may be the cause
+				doubt(namespaceOf(name))
+			}
 		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
-		case c.suspectsOf(o).StandsAlone(f.Next):
-			leaveOut(f.Next)
+		case c.suspectsOf(o, next).StandsAlone(f):
+			if leaveOut(f.Next); leavesOutOf(o.Hold, next) { // others of the namespace are behind it
+				leaveOut(c.namersOf(f, func(name string) bool {
+					return namespaceOf(name) == next && !slices.Contains(o.Hold.Ingresses, name)
+				})...)
+			}
 		case f.Now == "" && c.changes(next) && !isHeld(next): // what it had elsewhere may have covered this
 			add(next)
-			c.doubtful = append(c.doubtful, next)
-		case slices.ContainsFunc(by, func(name string) bool { return !isHeld(namespaceOf(name)) }):
-			for _, name := range by {
-				keep(name)
-			}
+			doubt(next)
 		}
 	}
 	for _, namespace := range o.Proof.Namespaces() {
@@ -175,13 +189,6 @@ func namespaceOf(ingress string) string {
 	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
 }
 
-// isItsOwn reports whether only its namespace can have caused a violation: the class is as it was
-// when the last plan was carried out.
-func isItsOwn(o outcome.Outcome) bool {
-	last := o.Snapshot.Recorded.Class
-	return last != nil && equality.Semantic.DeepEqual(*last, o.Snapshot.Class.LoadBalancerClassSpec)
-}
-
 // changes reports whether an Ingress of a namespace changed.
 func (c *causes) changes(namespace string) bool {
 	for name := range c.changed {
@@ -192,25 +199,30 @@ func (c *causes) changes(namespace string) bool {
 	return false
 }
 
-// holdsSome reports whether something of a namespace is held back.
-func holdsSome(hold ingress.Hold, namespace string) bool {
-	return slices.Contains(hold.Namespaces, namespace) ||
-		slices.ContainsFunc(slices.Concat(hold.Accepted, hold.Ingresses),
-			func(i string) bool { return namespaceOf(i) == namespace })
+// leavesOutOf reports whether an Ingress of a namespace is left out.
+func leavesOutOf(hold ingress.Hold, namespace string) bool {
+	return slices.ContainsFunc(hold.Ingresses, func(name string) bool { return namespaceOf(name) == namespace })
 }
 
-// namespaceMembers returns the members of a namespace, those that have departed included.
-func namespaceMembers(snap *gather.Snapshot, namespace string) []string {
-	names := append(snap.MemberNames(), slices.Sorted(maps.Keys(snap.Departed))...)
-	return slices.DeleteFunc(names, func(name string) bool { return namespaceOf(name) != namespace })
-}
-
-// suspectsOf returns the namespaces that can have caused the violations of a plan.
-func (c *causes) suspectsOf(o outcome.Outcome) *expectations.Suspects {
-	if c.suspects == nil {
-		c.suspects = new(c.r.gate.Suspects(o.Snapshot.Expectations, changeOf(o, c.facts)))
+// suspectsOf returns what violates expectations without a change of an Ingress, where those of a
+// namespace that are left out are missing.
+func (c *causes) suspectsOf(o outcome.Outcome, namespace string) expectations.Suspects {
+	var without []string
+	for _, name := range o.Hold.Ingresses {
+		if namespaceOf(name) == namespace {
+			without = append(without, name)
+		}
 	}
-	return c.suspects
+	of := strings.Join(without, " ")
+	known, ok := c.suspects[of]
+	if !ok {
+		known = c.r.gate.Suspects(o.Snapshot.Expectations, changeOf(o, c.facts), without)
+		if c.suspects == nil {
+			c.suspects = map[string]expectations.Suspects{}
+		}
+		c.suspects[of] = known
+	}
+	return known
 }
 
 // release makes a permitted plan again without holding back those who may have been held back
@@ -225,11 +237,11 @@ func (c *causes) release(o outcome.Outcome,
 			o = less
 		}
 	}
-	for _, namespace := range c.doubtful {
+	for _, name := range c.doubtful {
 		hold := o.Hold
-		hold.Namespaces = slices.DeleteFunc(slices.Clone(hold.Namespaces), func(n string) bool {
-			return n == namespace
-		})
+		is := func(n string) bool { return n == name }
+		hold.Namespaces = slices.DeleteFunc(slices.Clone(hold.Namespaces), is)
+		hold.Accepted = slices.DeleteFunc(slices.Clone(hold.Accepted), is)
 		try(hold)
 	}
 	if hold := o.Hold; hold.Delays() {
