@@ -409,8 +409,7 @@ func TestAWildcardThatIsGivenUpIsClosed(t *testing.T) {
 	})
 }
 
-// A namespace has a few closed hosts. What it gives up beyond that waits, and nothing else: the
-// rules of closed hosts count for no namespace.
+// A namespace has a few closed hosts. What it gives up beyond that waits, and nothing else.
 func TestClosedHostsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := ruleBook(strings.ReplaceAll(noAdmin, "forwarded: false", "forwarded: true"))
