@@ -46,14 +46,20 @@ expectations:
 						}
 					}
 				}
-				r.put(joins("bob", "wild", "*.bob.example", "/"))
+				many := joins("bob", "many", hosts[0], "/")
+				for _, h := range hosts[1:] {
+					rule := many.Spec.Rules[0]
+					rule.Host = h
+					many.Spec.Rules = append(many.Spec.Rules, rule)
+				}
+				r.put(many)
 				r.work()
 				r.put(joins("alice", "web", "", "/a"))
 				r.work()
 				if first == "alice" {
 					asks["alice"]()
 				}
-				r.remove("bob", "wild", false)
+				r.remove("bob", "many", false)
 				r.work()
 				asks["bob"]()
 				if first == "bob" {
