@@ -16,8 +16,8 @@ import (
 // another one's wildcard or Ingress without a host, neither waits: the host answers 404. It is closed
 // as long as the first plan of a reconcile, in which it is open, is forbidden.
 
-// mostClosed is the limit of closed hosts for each namespace that gave them up. Their rules count
-// for no namespace, so that without a limit one could use up a quota of all.
+// mostClosed is the limit of closed hosts for each namespace that gave them up. Their rules count for
+// its share of a quota only while it has Ingresses, so that without a limit they could use up the quota.
 const mostClosed = 10
 
 // closes reports whether closing its host ends an offence: another namespace's Ingress covers the
