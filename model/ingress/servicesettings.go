@@ -81,8 +81,8 @@ func (v *MemberBackends) settingsOf(service Name, field string) settings.Values 
 	return out
 }
 
-// isOnNodes reports whether a Service asks for targets that are nodes.
-func isOnNodes(s *corev1.Service, c *Class) bool {
+// asksForNodes reports whether a Service asks for targets that are nodes.
+func asksForNodes(s *corev1.Service, c *Class) bool {
 	return s != nil && s.Annotations[settings.TargetType] != "" &&
 		readService(s, c).asked[settings.TargetType] == v1alpha1.TargetTypeInstance
 }
@@ -92,6 +92,6 @@ func (s Snapshot) isOnNodes(m Member, services map[Name]*corev1.Service,
 	backends map[Name]*v1alpha1.Backend) bool {
 	return m.Settings.TargetType == v1alpha1.TargetTypeInstance ||
 		slices.ContainsFunc(servicesOf(m.Ingress, backends), func(r serviceReference) bool {
-			return isOnNodes(services[r.service], &s.Class)
+			return asksForNodes(services[r.service], &s.Class)
 		})
 }

@@ -183,7 +183,7 @@ func (s Snapshot) NeedsNodes() bool {
 		}
 	}
 	return slices.ContainsFunc(s.Services, func(service *corev1.Service) bool {
-		return isOnNodes(service, &s.Class)
+		return asksForNodes(service, &s.Class)
 	})
 }
 

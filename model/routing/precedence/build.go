@@ -66,8 +66,9 @@ func (t *Table) nameHosts() {
 	}
 }
 
-// nobody is in place of the namespace of closed hosts. It is no namespace.
-const nobody = "-"
+// noNamespace is the namespace of the levels of closed hosts: they belong to none. A namespace cannot
+// have this name.
+const noNamespace = "-"
 
 // closeHosts closes hosts that no rule names on the port.
 func (t *Table) closeHosts() {
@@ -78,7 +79,7 @@ func (t *Table) closeHosts() {
 		}
 		if level := pt.levels[c.Host]; level == nil || level.listers != nil ||
 			!level.Closed && !t.names(c.Host, c.Port) {
-			pt.levels[c.Host] = &Level{Host: c.Host, Closed: true, namespace: nobody}
+			pt.levels[c.Host] = &Level{Host: c.Host, Closed: true, namespace: noNamespace}
 		}
 	}
 }
