@@ -101,7 +101,7 @@ func (v *MemberBackends) claimHealth(b *pooled, asked map[string]string) {
 }
 
 // claimAttributes adds a member's attributes to a backend, after those of older members.
-func (v *MemberBackends) claimAttributes(b *pooled, all map[string]settings.GroupAttribute,
+func (v *MemberBackends) claimAttributes(b *pooled, all settings.Attributes,
 	field string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		asked := all[name]

@@ -1,8 +1,8 @@
 package ingress
 
 import (
-	"fmt"
 	"maps"
+	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/settings"
@@ -17,32 +17,43 @@ func WithMemberAttributes(
 ) (map[string]string, []diag.Diagnostic) {
 	var found []diag.Diagnostic
 	out := maps.Clone(ofClass)
-	for i := range settings.Table {
-		row := &settings.Table[i]
-		if row.BalancerAttribute == "" {
-			continue
-		}
+	for _, name := range attributesAsked(s.Members) {
 		value, by, told := loadBalancerSetting{
-			Annotation: row.Annotation,
-			Said: func(v settings.Values) string {
-				return v.BalancerAttributes[row.BalancerAttribute]
+			Name: diag.Cut(name),
+			Said: func(v settings.Values) (value, annotation string) {
+				a := v.BalancerAttributes[name]
+				return a.Value, a.Annotation
 			},
 			Asks: func(value string) bool { return value != "" },
-			Same: func(a, b string) bool { return a == b },
+			Same: func(a, b string) bool { return a == b || a == ofClass[name] },
 		}.Decide(s.Members)
 		found = append(found, told...)
 		if by == nil {
 			continue
 		}
-		if why := refuse(row.BalancerAttribute, value); why != "" {
-			found = append(found, aboutAnnotation(by.Ingress, row.Annotation, diag.Warning,
-				diag.NotExpressible, fmt.Sprintf("%s; it is left out", why)))
+		if why := refuse(name, value); why != "" {
+			found = append(found, aboutAnnotation(by.Ingress,
+				by.Settings.BalancerAttributes[name].Annotation, diag.Warning, diag.NotExpressible,
+				why+"; it is left out"))
 			continue
 		}
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[row.BalancerAttribute] = value
+		out[name] = value
 	}
 	return out, found
+}
+
+// attributesAsked returns the attributes of load balancers that members ask for, sorted.
+func attributesAsked(members []Member) []string {
+	var names []string
+	for _, m := range members {
+		names = slices.AppendSeq(names, maps.Keys(m.Settings.BalancerAttributes))
+		if m.Settings.Uncounted != nil {
+			names = slices.AppendSeq(names, maps.Keys(m.Settings.Uncounted.BalancerAttributes))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,13 +34,17 @@ func asking(t *testing.T, name string, whole bool, annotations map[string]string
 // unless they are about to leave.
 func TestTheOldestMemberDecidesAboutAnAttribute(t *testing.T) {
 	rows := 0
-	for _, row := range settings.Table {
+	for _, row := range slices.Concat(settings.Table, []settings.Setting{{Annotation: settings.LoadBalancerAttributes, BalancerAttribute: "a", Good: []string{"1", "2"}}}) {
 		if row.BalancerAttribute == "" {
 			continue
 		}
 		rows++
 		one, other := row.Good[0], row.Good[1]
-		mine := func(value string) map[string]string { return map[string]string{row.Annotation: value} }
+		listed := ""
+		if row.Annotation == settings.LoadBalancerAttributes {
+			listed = row.BalancerAttribute + "="
+		}
+		mine := func(value string) map[string]string { return map[string]string{row.Annotation: listed + value} }
 		leaving := asking(t, "leaving", true, mine(other))
 		leaving.Leaving = true
 		s := Snapshot{Members: []Member{

@@ -68,7 +68,7 @@ func nameInARN(webACL string) string {
 // Protect returns the web ACL and the Shield protection of the load balancer of a snapshot.
 func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
 	webACL, by, found := loadBalancerSetting{
-		Annotation: settings.WAFv2ACL, Said: func(v settings.Values) string { return v.WebACL },
+		Said: func(v settings.Values) (string, string) { return v.WebACL, settings.WAFv2ACL },
 		Asks: settings.IsWebACL, Same: g.sameWebACL,
 	}.Decide(s.Members)
 	out := routing.Protection{WebACL: webACL}
@@ -78,7 +78,7 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 		}
 	}
 	shield, by, told := loadBalancerSetting{
-		Annotation: settings.ShieldAdvanced, Said: func(v settings.Values) string { return v.Shield },
+		Said: func(v settings.Values) (string, string) { return v.Shield, settings.ShieldAdvanced },
 		Asks: func(v string) bool { return v == "true" },
 		Same: func(a, b string) bool { return a == b },
 	}.Decide(s.Members)

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,8 +26,10 @@ func settingConflict(m Member, annotation, message string) diag.Diagnostic {
 
 // A loadBalancerSetting is a setting with one value for a whole load balancer.
 type loadBalancerSetting struct {
-	Annotation string
-	Said       func(settings.Values) string // "" if a member has no value
+	// Name is of what is decided, where its annotation can decide about more; else "".
+	Name string
+	// Said returns the value of a member and its annotation; the value is "" if it has none.
+	Said func(settings.Values) (value, annotation string)
 	// Asks reports whether a value enables something; such values take precedence.
 	Asks func(value string) bool
 	Same func(a, b string) bool
@@ -37,28 +40,41 @@ type loadBalancerSetting struct {
 // whose setting does not count.
 func (f loadBalancerSetting) Decide(members []Member) (value string, by *Member,
 	found []diag.Diagnostic) {
-	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(f.Said(m.Settings)) })
+	said := func(m Member) string {
+		value, _ := f.Said(m.Settings)
+		return value
+	}
+	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(said(m)) })
 	if at < 0 {
-		at = slices.IndexFunc(members, func(m Member) bool { return f.Said(m.Settings) != "" })
+		at = slices.IndexFunc(members, func(m Member) bool { return said(m) != "" })
 	}
 	if at >= 0 {
 		by = &members[at]
-		value = f.Said(by.Settings)
+		value = said(*by)
 	}
 	for _, m := range members {
-		uncounted := ""
+		uncounted, annotation := "", ""
 		if m.Settings.Uncounted != nil {
-			uncounted = f.Said(*m.Settings.Uncounted)
+			uncounted, annotation = f.Said(*m.Settings.Uncounted)
 		}
-		switch mine := f.Said(m.Settings); {
+		switch mine, mineBy := f.Said(m.Settings); {
 		case m.Leaving:
 		case uncounted != "" && !f.Same(uncounted, value):
-			found = append(found, aboutAnnotation(m.Ingress, f.Annotation, diag.Warning,
-				diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
+			found = append(found, aboutAnnotation(m.Ingress, annotation, diag.Warning,
+				diag.NotGroupOwner, cmp.Or(f.Name, "it")+
+					" does not count: only the class and the owner of the group decide"))
 		case mine != "" && !f.Same(mine, value):
-			found = append(found, settingConflict(m, f.Annotation,
-				fmt.Sprintf("%s decides: %s", by.Owner, value)))
+			found = append(found, settingConflict(m, mineBy, fmt.Sprintf("%s decides%s: %s", by.Owner,
+				f.about(), diag.Cut(value))))
 		}
 	}
 	return value, by, found
+}
+
+// about returns what is decided as the end of a clause.
+func (f loadBalancerSetting) about() string {
+	if f.Name == "" {
+		return ""
+	}
+	return " about " + f.Name
 }

@@ -1,6 +1,10 @@
 package lb
 
-import "time"
+import (
+	"time"
+
+	"fairlead.dev/fairlead/model/routing"
+)
 
 // This file has the facts about AWS Application Load Balancers: limits, and attributes with their
 // defaults.
@@ -62,8 +66,6 @@ const (
 	algorithm  = "load_balancing.algorithm.type"
 	crossZone  = "load_balancing.cross_zone.enabled"
 	cookieName = "stickiness.app_cookie.cookie_name"
-	// denyGateways keeps IPv6 traffic of internet gateways out.
-	denyGateways = "ipv6.deny_all_igw_traffic"
 )
 
 const (
@@ -95,7 +97,7 @@ func albBalancerAttributes() map[string]attributeRow {
 		DeletionProtection:             {toggle, "false"},
 		"client_keep_alive.seconds":    {Attribute{Least: 60, Most: 604800}, "3600"},
 		"idle_timeout.timeout_seconds": {Attribute{Least: 1, Most: 4000}, "60"},
-		denyGateways:                   {toggle, "false"},
+		routing.AttributeDenyGateways:  {toggle, "false"},
 		crossZone:                      {Attribute{Values: []string{"true"}}, "true"},
 		"routing.http.desync_mitigation_mode": {
 			Attribute{Values: []string{"monitor", "defensive", "strictest"}}, "defensive",
@@ -109,7 +111,7 @@ func albBalancerAttributes() map[string]attributeRow {
 			Attribute{Values: []string{"append", "preserve", "remove"}}, "append",
 		},
 		"routing.http2.enabled":      {toggle, "true"},
-		"waf.fail_open.enabled":      {toggle, "false"},
+		routing.AttributeFailOpen:    {toggle, "false"},
 		"zonal_shift.config.enabled": {Attribute{Values: toggle.Values, Late: true}, "false"},
 	}
 	for _, logs := range []string{"access_logs", "connection_logs", "health_check_logs"} {
@@ -230,7 +232,7 @@ func attributesIn(rows map[string]attributeRow) map[string]Attribute {
 func ALBDefaults(internal bool) map[string]string {
 	out := defaultsIn(albBalancerAttributes())
 	if internal {
-		out[denyGateways] = "true"
+		out[routing.AttributeDenyGateways] = "true"
 	}
 	return out
 }

@@ -94,6 +94,14 @@ type Settings struct {
 	Provider string `json:"provider,omitempty"`
 }
 
+// These attributes of load balancers, by their names in AWS, weaken what a class may have.
+const (
+	// AttributeDenyGateways keeps IPv6 traffic of internet gateways out.
+	AttributeDenyGateways = "ipv6.deny_all_igw_traffic"
+	// AttributeFailOpen lets requests through while AWS WAF does not answer.
+	AttributeFailOpen = "waf.fail_open.enabled"
+)
+
 // A Network is the network of a load balancer as its class names it. The zero Network has no
 // wishes.
 type Network struct {

@@ -34,14 +34,17 @@ const (
 	WAFv2ACL              = Prefix + "wafv2-acl"
 	ShieldAdvanced        = Prefix + "shield-advanced"
 	IdleTimeout           = Prefix + "idle-timeout-seconds"
-	HealthPath            = Prefix + "health-check-path"
-	HealthPort            = Prefix + "health-check-port"
-	HealthProtocol        = Prefix + "health-check-protocol"
-	HealthInterval        = Prefix + "health-check-interval-seconds"
-	HealthTimeout         = Prefix + "health-check-timeout-seconds"
-	HealthHealthy         = Prefix + "health-check-healthy-threshold"
-	HealthUnhealthy       = Prefix + "health-check-unhealthy-threshold"
-	HealthCodes           = Prefix + "health-check-success-codes"
+
+	LoadBalancerAttributes = Prefix + "load-balancer-attributes"
+
+	HealthPath      = Prefix + "health-check-path"
+	HealthPort      = Prefix + "health-check-port"
+	HealthProtocol  = Prefix + "health-check-protocol"
+	HealthInterval  = Prefix + "health-check-interval-seconds"
+	HealthTimeout   = Prefix + "health-check-timeout-seconds"
+	HealthHealthy   = Prefix + "health-check-healthy-threshold"
+	HealthUnhealthy = Prefix + "health-check-unhealthy-threshold"
+	HealthCodes     = Prefix + "health-check-success-codes"
 )
 
 // Values holds the settings of an Ingress: from its annotations, its class, or the defaults.
@@ -63,9 +66,9 @@ type Values struct {
 	Shield           string // true, false, or "" if unset
 	Conditions       Conditions
 	// GroupAttributes are the attributes of target groups that the Ingress asks for, by name.
-	GroupAttributes map[string]GroupAttribute
+	GroupAttributes Attributes
 	// BalancerAttributes has the attributes of load balancers that the Ingress sets, by name.
-	BalancerAttributes map[string]string
+	BalancerAttributes Attributes
 	// HealthSaid has the Ingress's settings of health checks, by annotation, for HealthCheck.
 	HealthSaid map[string]string
 	health     routing.HealthCheck
@@ -196,7 +199,7 @@ var Table = []Setting{
 			"with that value, is left out, and its author gets an event.",
 		Good: []string{"a=b", "deregistration_delay.timeout_seconds=30, stickiness.enabled=true"},
 		Bad:  []string{"", "a", "a=", "=b", "a=b,a=c"},
-		put:  putListed(TargetGroupAttributes),
+		put:  putListed(TargetGroupAttributes, groupAttributes),
 	},
 	ofTargetGroups("deregistration_delay.timeout_seconds", Setting{
 		Annotation: DeregistrationDelay, Type: seconds(0, 3600), Example: "30",
@@ -378,6 +381,26 @@ var Table = []Setting{
 			"load balancer closes it. It has to be longer than the longest wait for an answer.",
 		Good: []string{"1", "60", "4000"}, Bad: []string{"", "0", "4001", "60s"},
 	}),
+	{
+		Annotation: LoadBalancerAttributes,
+		Type:       list("list of `name=value`", 0, mostAttributes, nil),
+		Without:    "`attributes` of the class, else the cloud's defaults",
+		About:      LoadBalancer, Merge: OldestForAll,
+		Merged: "per load balancer and attribute; the oldest Ingress decides, the others get an event",
+		Needs:  "attributes of load balancers of these names, which AWS has",
+		Example: "routing.http.drop_invalid_header_fields.enabled=true," +
+			"client_keep_alive.seconds=600",
+		Doc: "Attributes of the load balancer, in the cloud's own terms. They change in place, and one " +
+			"that is removed goes back to the cloud's default. One that `attributes` of the class has " +
+			"stays as it is there, and so do all about a kind of logs where the class has one of them. " +
+			"An Ingress cannot set `waf.fail_open.enabled=true` where the class names a web ACL; " +
+			"`ipv6.deny_all_igw_traffic=false` is the class's alone. " +
+			"`deletion_protection.enabled` holds as long as an Ingress asks for it. One that the cloud " +
+			"does not have, or not with that value, is left out, and its author gets an event.",
+		Good: []string{"a=b", "idle_timeout.timeout_seconds=30, routing.http2.enabled=false"},
+		Bad:  []string{"", "a", "a=", "=b", "a=b,a=c"},
+		put:  putListed(LoadBalancerAttributes, balancerAttributes),
+	},
 	{
 		Annotation: HealthPath, Class: "healthCheck.path", Type: healthPath, Default: "/",
 		About: ServicePorts, Merge: OldestPerTargets, Example: "/healthz",

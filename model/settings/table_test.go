@@ -54,7 +54,7 @@ func TestTheClassDecidesAboutAttributes(t *testing.T) {
 	class := v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"idle_timeout.timeout_seconds": "60"}}
 	for value, allowed := range map[string]bool{"60": true, "060": true, "61": false} {
 		given, found := Read(map[string]string{IdleTimeout: value}, &class, true)
-		want := map[string]string{"idle_timeout.timeout_seconds": "60"}
+		want := Attributes{"idle_timeout.timeout_seconds": {"60", IdleTimeout}}
 		if !allowed {
 			want = nil
 		}

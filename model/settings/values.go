@@ -55,25 +55,15 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 		}
 	}
 	given.complete(said, c)
-	found = append(found, attributesSetTwice(said[Of(TargetGroupAttributes)], given)...)
+	found = slices.Concat(found,
+		setTwice(TargetGroupAttributes, said[Of(TargetGroupAttributes)], given.GroupAttributes),
+		setTwice(LoadBalancerAttributes, said[Of(LoadBalancerAttributes)], given.BalancerAttributes),
+		given.withoutReserved(c), uncounted.withoutReserved(c))
 	given.Inbound, given.TLSPolicyOfClass = CanonicalInbound(given.Inbound), c.TLSPolicy
 	for _, s := range forbidden {
 		found = append(found, s.refusal(annotations[s.Annotation], given))
 	}
 	return given, found
-}
-
-// attributesSetTwice returns a finding for each attribute that the list and an annotation of its
-// own set to different values.
-func attributesSetTwice(listed string, given Values) (out []Finding) {
-	list, _ := parseAttributes(listed) // what is wrong with it is a finding already
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		if a := given.GroupAttributes[name]; a.Value != list[name] {
-			out = append(out, Finding{TargetGroupAttributes, diag.Warning, diag.SettingConflict,
-				fmt.Sprintf("%s says %s for %s, and takes priority", a.Annotation, a.Value, name)})
-		}
-	}
-	return out
 }
 
 // complete stores the values in force: those of the Ingress, those of the class, or the defaults.

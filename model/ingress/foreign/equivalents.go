@@ -59,7 +59,7 @@ var (
 	asInternal   = annotatedOr("scheme", "internal", "scheme")
 	asIPFamily   = equivalent{name: "ipFamily", of: theClass, example: "ipFamily: dualstack"}
 	asSubnets    = equivalent{name: "subnets", of: theClass, or: ", or subnetTags", example: "subnets: [subnet-0a1b2c, subnet-0d4e5f]"}
-	asAttributes = equivalent{name: "attributes", of: theClass, example: `attributes: {idle_timeout.timeout_seconds: "120"}`}
+	asAttributes = annotatedOr("load-balancer-attributes", "idle_timeout.timeout_seconds=120", "attributes")
 	asTimeout    = annotatedOr("idle-timeout-seconds", `"120"`, "attributes")
 	asTags       = equivalent{name: "tags", of: theClass, example: "tags: {team: shop}"}
 	asDefault    = equivalent{name: "spec.defaultBackend", of: "the Ingress", example: "defaultBackend: {service: {name: web, port: {number: 80}}}"}
