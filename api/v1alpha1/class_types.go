@@ -391,7 +391,7 @@ type HealthCheck struct {
 	// +kubebuilder:validation:Pattern=`^/[!-~]*$`
 	Path string `json:"path,omitempty"`
 	// Port is a number from 1 to 65535, as text, or traffic-port for the one that serves.
-	// +kubebuilder:validation:MaxLength=12
+	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == 'traffic-port' || self.matches('^[0-9]+$') && int(self) >= 1 && int(self) <= 65535",message="must be a port from 1 to 65535, or traffic-port"
 	Port string `json:"port,omitempty"`
 	// Protocol that targets are checked with.
