@@ -35,6 +35,10 @@ func ValidateClass(c *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Erro
 			errs = append(errs, err)
 		}
 	}
+	if port := c.HealthCheck.Port; port != "" && NamesPort(port) && len(errs) == 0 {
+		errs = append(errs, field.Invalid(at.Child("healthCheck", "port"), port,
+			"must be a port from 1 to 65535, or traffic-port"))
+	}
 	if err := CheckHealth(nil, c); err != nil && len(errs) == 0 {
 		errs = append(errs, field.Invalid(at.Child("healthCheck", "timeoutSeconds"),
 			c.HealthCheck.TimeoutSeconds, err.Error()))

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -82,9 +84,11 @@ var healthPath = Type{
 	},
 }
 
+// healthPort is the type of a number, the name of a port of a Service, or traffic-port. A class has
+// no Service, so its field is a number or traffic-port.
 var healthPort = Type{
-	words: "port, or `traffic-port`", Bound: Bound{Longest: len(trafficPort)},
-	check: checkHealthPort,
+	words: "port, name of a port of the Service, or `traffic-port`",
+	Bound: Bound{Longest: validation.DNS1123LabelMaxLength}, check: checkHealthPort,
 }
 
 // successCodes is the type of HTTP statuses, or codes of gRPC.
@@ -97,11 +101,17 @@ var successCodes = Type{
 }
 
 func checkHealthPort(port string) error {
-	if port == trafficPort {
-		return nil
+	if _, err := strconv.Atoi(port); err == nil {
+		_, err = integer(port, 1, 65535)
+		return err
 	}
-	_, err := integer(port, 1, 65535)
-	return err
+	return checkLabel(port)
+}
+
+// NamesPort reports whether a port of health checks is the name of a port of the Service.
+func NamesPort(port string) bool {
+	_, err := strconv.Atoi(port)
+	return err != nil && port != trafficPort
 }
 
 // checkCodes accepts codes of HTTP and of gRPC.

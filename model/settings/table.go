@@ -414,8 +414,12 @@ var Table = []Setting{
 		Annotation: HealthPort, Class: "healthCheck.port", Type: healthPort, Default: trafficPort,
 		About: ServicePorts, Merge: OldestPerTargets, Example: "8081",
 		Doc: "The port that is asked: the one that serves requests, or another one of the target, " +
-			"which `targetPorts` of the class have to allow.",
-		Good: []string{"traffic-port", "80", "1024", "65535"}, Bad: []string{"", "http", "0", "65536"},
+			"which `targetPorts` of the class have to allow. The name of a port of the Service stands " +
+			"for its `targetPort`, which has to be a number, and with target type `instance` for its " +
+			"node port. A Service without it is checked on the port that serves, and the author gets an " +
+			"event. The field of the class takes no name.",
+		Good:    []string{"traffic-port", "80", "1024", "65535"},
+		Bad:     []string{"", "Health", "a_b", "0", "65536"},
 		put:     func(v *Values, text string) error { v.health.Port = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.Port }),
 	},
