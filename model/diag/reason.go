@@ -245,7 +245,8 @@ var Reasons = []Doc{
 	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" +
 		unlessMissed, "Create the Service or correct the name."},
 	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" +
-		unlessMissed, "Correct the port's name or number."},
+		unlessMissed + " If the port is one for health checks, requests are answered, and targets are " +
+		"checked on the port that serves.", "Correct the port's name or number."},
 	{ServiceUnusable,
 		"The Service cannot be a backend in the way it is asked for.",
 		"The message says which combination does not work."},
