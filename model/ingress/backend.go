@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -59,14 +60,15 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 		v.pool.entries[r.Backend.ID] = entry
 	}
 	if len(asked.HealthSaid) > 0 {
-		v.claimHealth(entry, asked.HealthSaid)
+		v.claimHealth(entry, v.Services[name], asked.HealthSaid, field)
 	}
 	v.claimAttributes(entry, asked.GroupAttributes, field)
 	return r.Backend.ID
 }
 
 // claimHealth adds a member's settings to a health check, after those of older members.
-func (v *MemberBackends) claimHealth(b *pooled, asked map[string]string) {
+func (v *MemberBackends) claimHealth(b *pooled, service *corev1.Service, asked map[string]string,
+	field string) {
 	health := maps.Clone(b.health)
 	if health == nil {
 		health = map[string]settingClaim{}
@@ -74,8 +76,12 @@ func (v *MemberBackends) claimHealth(b *pooled, asked map[string]string) {
 	var added []string
 	for _, annotation := range slices.Sorted(maps.Keys(asked)) {
 		value := asked[annotation]
-		if annotation == settings.HealthPort && !v.mayCheck(value) {
-			continue
+		if annotation == settings.HealthPort {
+			port, may := v.checkedPort(service, b.TargetType, value, field)
+			if !may {
+				continue
+			}
+			value = port
 		}
 		if annotation == settings.HealthCodes && !settings.AreCodesOf(b.Version, value) {
 			v.Found = append(v.Found, settingConflict(v.Member, annotation,
@@ -105,11 +111,8 @@ func (v *MemberBackends) claimAttributes(b *pooled, all settings.Attributes,
 	field string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		asked := all[name]
-		source := v.Source().At(field) // of a Service
-		if _, is := v.Annotations[asked.Annotation]; is {
-			source = annotationSource(v.Ingress, asked.Annotation)
-		}
-		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner, Source: source}
+		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner,
+			Source: v.settingSource(asked.Annotation, field)}
 		at, claimed := slices.BinarySearchFunc(b.Attributes, name,
 			func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
 		switch {

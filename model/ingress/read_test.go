@@ -29,7 +29,8 @@ func TestAnnotationValues(t *testing.T) {
 				`[{"path": "/nobody", "method": ["GET"]}]`, `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["GET"]}, {"path": "/", "method": ["PUT"]}]`,
 			},
 		},
-		"health-check-timeout-seconds": {nil, []string{"15"}}, // the interval
+		"health-check-port":            {[]string{"health", "8080a"}, nil}, // names, which the class does not take
+		"health-check-timeout-seconds": {nil, []string{"15"}},              // the interval
 	}
 	class := &Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{Order: true}}
 	for _, s := range settings.Table {
