@@ -26,6 +26,7 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 const diffHelp = `Compare two configurations by what requests get. Every class of requests that is
@@ -548,9 +549,12 @@ func (s side) named() []string {
 		for _, t := range i.Spec.TLS {
 			add(i.Namespace, t.SecretName)
 		}
+		for _, own := range settings.BackendsOf(i.Annotations) {
+			add(i.Namespace, ingress.SecretOf(own))
+		}
 	}
 	for _, b := range s.objects.Backends {
-		add(b.Namespace, ingress.SecretOf(b))
+		add(b.Namespace, ingress.SecretOf(&b.Spec))
 	}
 	slices.Sort(out)
 	there := namesOf(s.objects.Secrets)

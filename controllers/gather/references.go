@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/record"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file finds and reads the objects that Ingresses name.
@@ -23,10 +24,11 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {
-			named.Add(ing.Namespace, &ing.Spec)
+			named.Add(ing.Namespace, ing.Annotations, &ing.Spec)
 		}
 		if accepted := recorded.Members[n].LastAccepted; accepted != nil {
-			named.Add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
+			named.Add(cluster.RefFrom(cluster.KindIngress, n).Namespace, accepted.Annotations,
+				&accepted.Spec)
 		}
 	}
 	named.addExpectations(o, recorded.Class)
@@ -76,8 +78,12 @@ func (r References) note(kind, namespace, name string) {
 	r[kind][cluster.RefTo(kind, namespace, name)] = true
 }
 
-// Add adds the names in the spec of an Ingress.
-func (r References) Add(namespace string, spec *networkingv1.IngressSpec) {
+// Add adds the names in an Ingress.
+func (r References) Add(namespace string, annotations map[string]string,
+	spec *networkingv1.IngressSpec) {
+	for _, own := range settings.BackendsOf(annotations) {
+		r.addSpec(namespace, own)
+	}
 	for _, t := range spec.TLS {
 		if t.SecretName != "" {
 			r.note(cluster.KindSecret, namespace, t.SecretName)
@@ -105,12 +111,14 @@ func (r References) addTo(namespace string, b *networkingv1.IngressBackend) {
 }
 
 // AddBackend adds the names in the spec of a Backend: Services, and a Secret.
-func (r References) AddBackend(b *v1alpha1.Backend) {
-	for _, s := range b.Spec.Services {
-		r.note(cluster.KindService, b.Namespace, s.Name)
+func (r References) AddBackend(b *v1alpha1.Backend) { r.addSpec(b.Namespace, &b.Spec) }
+
+func (r References) addSpec(namespace string, spec *v1alpha1.BackendSpec) {
+	for _, s := range spec.Services {
+		r.note(cluster.KindService, namespace, s.Name)
 	}
-	if secret := ingress.SecretOf(b); secret != "" {
-		r.note(cluster.KindSecret, b.Namespace, secret)
+	if secret := ingress.SecretOf(spec); secret != "" {
+		r.note(cluster.KindSecret, namespace, secret)
 	}
 }
 

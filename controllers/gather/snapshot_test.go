@@ -140,6 +140,7 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 	in := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }
 	ing := asking(func(ing *networkingv1.Ingress) {
 		ing.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "tls"}, {Hosts: []string{"shop.example"}}}
+		ing.Annotations = map[string]string{settings.Backends: `{"own": {"services": [{"name": "own"}], "authenticate": {"oidc": {"secretName": "own"}}}}`}
 		path := func(b networkingv1.IngressBackend) networkingv1.HTTPIngressPath {
 			return networkingv1.HTTPIngressPath{Path: "/", PathType: new(networkingv1.PathTypePrefix), Backend: b}
 		}
@@ -186,8 +187,8 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 	for _, ref := range []cluster.Ref{
 		cluster.RefTo(cluster.KindBackend, "shop", "before"), cluster.RefTo(cluster.KindBackend, "shop", "split"),
 		cluster.RefTo(cluster.KindConfigMap, "infra", "old"), cluster.RefTo(cluster.KindConfigMap, "infra", "rules"), cluster.RefTo(cluster.KindConfigMap, "shop", "own"),
-		cluster.RefTo(cluster.KindSecret, "shop", "client"), cluster.RefTo(cluster.KindSecret, "shop", "tls"),
-		cluster.RefTo(cluster.KindService, "shop", "canary"), cluster.RefTo(cluster.KindService, "shop", "path"), cluster.RefTo(cluster.KindService, "shop", "web"),
+		cluster.RefTo(cluster.KindSecret, "shop", "client"), cluster.RefTo(cluster.KindSecret, "shop", "own"), cluster.RefTo(cluster.KindSecret, "shop", "tls"),
+		cluster.RefTo(cluster.KindService, "shop", "canary"), cluster.RefTo(cluster.KindService, "shop", "own"), cluster.RefTo(cluster.KindService, "shop", "path"), cluster.RefTo(cluster.KindService, "shop", "web"),
 	} {
 		want = append(want, ref.Key())
 	}

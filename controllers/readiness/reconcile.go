@@ -145,7 +145,7 @@ func (g *Reconciler) isCompiled(ctx context.Context, namespace string,
 func (g *Reconciler) servicesOf(ctx context.Context,
 	ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
 	named := gather.References{}
-	named.Add(ing.Namespace, &ing.Spec)
+	named.Add(ing.Namespace, ing.Annotations, &ing.Spec)
 	backends, err := cluster.GetAll[v1alpha1.Backend](ctx, g.Cache, named[cluster.KindBackend], nil)
 	if err != nil {
 		return nil, err

@@ -55,8 +55,8 @@ func namedBackends(spec *networkingv1.IngressSpec) func(
 }
 
 // SecretOf returns the name of the Secret that a Backend needs, or "".
-func SecretOf(b *v1alpha1.Backend) string {
-	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
+func SecretOf(b *v1alpha1.BackendSpec) string {
+	if a := b.Authenticate; a != nil && a.OIDC != nil {
 		return a.OIDC.SecretName
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file makes actions of resource backends. One that cannot be resolved answers 503: its
@@ -31,18 +32,16 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 		return routing.Status(503)
 	}
 	n := Name{Namespace: v.Namespace, Name: ref.Name}
-	object := v.Backends[n]
-	if object == nil {
+	spec, known := v.specOf(ref.Name)
+	switch {
+	case !known:
 		v.Tell(diag.Error, diag.ResourceMissing, field,
 			fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace,
 				diag.Cut(ref.Name)))
 		return routing.Status(503)
-	}
-	spec := v.pool.valid(object)
-	if spec == nil {
+	case spec == nil:
 		v.Tell(diag.Error, diag.Invalid, field,
-			fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace,
-				object.Name))
+			fmt.Sprintf("Backend %s is invalid; requests are answered 503", n))
 		return routing.Status(503)
 	}
 	done, known := v.resources[n]
@@ -51,6 +50,32 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 		v.resources[n] = done
 	}
 	return v.signInBefore(done, spec.Authenticate, field)
+}
+
+// specOf returns the spec of a Backend with its defaults: of the Ingress's own, or of an object. The
+// spec is nil if it cannot be used, and known is false if there is none.
+func (v *MemberBackends) specOf(name string) (spec *v1alpha1.BackendSpec, known bool) {
+	own, is := v.Settings.Backends[name]
+	if !is {
+		object := v.Backends[Name{Namespace: v.Namespace, Name: name}]
+		if object == nil {
+			return nil, false
+		}
+		return v.pool.valid(object), true
+	}
+	if spec, known = v.own[name]; known {
+		return spec, true
+	}
+	spec, errs := withDefaults(own)
+	if len(errs) > 0 {
+		spec = nil
+	}
+	for _, err := range errs {
+		v.Found = append(v.Found, aboutAnnotation(v.Ingress, settings.Backends, diag.Error, diag.Invalid,
+			name+": "+err.Error()))
+	}
+	v.own[name] = spec
+	return spec, true
 }
 
 // valid returns the spec of a Backend with its defaults, and nil if it cannot be used. Each Backend

@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file finds objects by name, and the objects that the members of a load balancer refer to.
@@ -111,8 +112,9 @@ func (x *Index) NamespaceLabels(namespace string) map[string]string {
 
 // CopyDependencies copies from another index what an Ingress depends on.
 func (x *Index) CopyDependencies(from *Index, ing *networkingv1.Ingress) {
+	own := settings.BackendsOf(ing.Annotations)
 	for b := range backendsOf(&ing.Spec) {
-		x.takeBackend(from, ing.Namespace, b)
+		x.takeBackend(from, ing.Namespace, b, own)
 	}
 	for _, t := range ing.Spec.TLS {
 		x.takeSecret(from, Name{ing.Namespace, t.SecretName})
@@ -128,22 +130,28 @@ func (x *Index) CertificateOf(s *corev1.Secret) SecretCertificate {
 	return ReadCertificate(s)
 }
 
-func (x *Index) takeBackend(from *Index, namespace string, b *networkingv1.IngressBackend) {
+func (x *Index) takeBackend(from *Index, namespace string, b *networkingv1.IngressBackend,
+	own map[string]*v1alpha1.BackendSpec) {
 	if b.Service != nil {
 		x.takeService(from, Name{namespace, b.Service.Name})
 	}
 	if b.Resource == nil {
 		return
 	}
-	n := Name{namespace, b.Resource.Name}
-	pick(x.Backends, from.Backends, n)
-	if resource := from.Backends[n]; resource != nil {
-		for _, s := range resource.Spec.Services {
-			x.takeService(from, Name{namespace, s.Name})
+	spec := own[b.Resource.Name]
+	if spec == nil {
+		n := Name{namespace, b.Resource.Name}
+		pick(x.Backends, from.Backends, n)
+		if from.Backends[n] == nil {
+			return
 		}
-		if secret := SecretOf(resource); secret != "" {
-			x.takeSecret(from, Name{namespace, secret})
-		}
+		spec = &from.Backends[n].Spec
+	}
+	for _, s := range spec.Services {
+		x.takeService(from, Name{namespace, s.Name})
+	}
+	if secret := SecretOf(spec); secret != "" {
+		x.takeSecret(from, Name{namespace, secret})
 	}
 }
 

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
@@ -22,15 +23,17 @@ type MemberBackends struct {
 	Member
 	pool      *backendPool
 	Found     []diag.Diagnostic
-	resources map[Name]routing.Action    // the actions of Backends
-	problems  map[endpoints.Problem]bool // reported problems of backends
+	resources map[Name]routing.Action // the actions of Backends
+	// the Ingress's own Backends with their defaults; nil for one that cannot be used
+	own      map[string]*v1alpha1.BackendSpec
+	problems map[endpoints.Problem]bool // reported problems of backends
 	// the settings of Services with annotations of their own
 	ofServices map[Name]settings.Values
 }
 
 func newMemberBackends(x *Index, p *backendPool, m Member) *MemberBackends {
 	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[Name]routing.Action{},
-		problems: map[endpoints.Problem]bool{}, ofServices: map[Name]settings.Values{}}
+		problems: map[endpoints.Problem]bool{}, own: map[string]*v1alpha1.BackendSpec{}, ofServices: map[Name]settings.Values{}}
 }
 
 // Tell adds a diagnostic about a field of the member.

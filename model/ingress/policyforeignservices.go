@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file refuses changes that refer to a Service with an annotation of another controller that
@@ -123,14 +124,21 @@ func servicesOf(ing *networkingv1.Ingress,
 			out = append(out, serviceReference{n, at})
 		}
 	}
+	own := settings.BackendsOf(ing.Annotations)
 	for place, b := range namedBackends(&ing.Spec) {
-		switch {
-		case b.Service != nil:
+		if b.Service != nil {
 			add(b.Service.Name, place.Field()+".service")
-		case b.Resource != nil && backends[Name{Namespace: ing.Namespace,
-			Name: b.Resource.Name}] != nil:
-			for _, s := range backends[Name{Namespace: ing.Namespace,
-				Name: b.Resource.Name}].Spec.Services {
+			continue
+		}
+		if b.Resource == nil {
+			continue
+		}
+		spec := own[b.Resource.Name]
+		if object := backends[Name{Namespace: ing.Namespace, Name: b.Resource.Name}]; spec == nil && object != nil {
+			spec = &object.Spec
+		}
+		if spec != nil {
+			for _, s := range spec.Services {
 				add(s.Name, place.Field()+".resource")
 			}
 		}

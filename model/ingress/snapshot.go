@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/record"
@@ -96,9 +97,17 @@ func (s Snapshot) WithAnnotationCache() Snapshot {
 // ProviderSettings returns the spec.provider of the class and of the Backends of a snapshot,
 // without duplicates.
 func ProviderSettings(s Snapshot) (class string, groups []string) {
-	for _, b := range s.Backends {
-		if text := providerSettingsText(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
+	add := func(spec *v1alpha1.BackendSpec) {
+		if text := providerSettingsText(spec.Provider); text != "" && len(spec.Services) > 0 {
 			groups = append(groups, text)
+		}
+	}
+	for _, b := range s.Backends {
+		add(&b.Spec)
+	}
+	for _, m := range s.Members {
+		for _, own := range m.Settings.Backends {
+			add(own)
 		}
 	}
 	slices.Sort(groups)

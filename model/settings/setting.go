@@ -32,6 +32,7 @@ type Setting struct {
 	Doc     string
 	Example string
 
+	Longest int // the most bytes of the annotation; 0 for Longest
 	// Good and Bad have accepted and refused values: of the annotation, and of the field of the class.
 	Good, Bad []string
 	// Restricts: the setting restricts which requests are answered, so an Ingress is not served
@@ -93,8 +94,19 @@ const (
 	ClassDecidesByPort
 )
 
-// Longest is the most bytes of an annotation that is read.
-const Longest = 16 << 10
+// Longest is the most bytes of an annotation that is read, and LongestBackends of that with Backends.
+const (
+	Longest         = 16 << 10
+	LongestBackends = 64 << 10
+)
+
+// longest returns the most bytes of the annotation that are read.
+func (s *Setting) longest() int {
+	if s.Longest > 0 {
+		return s.Longest
+	}
+	return Longest
+}
 
 // Prefix is the beginning of the names of annotations.
 const Prefix = v1alpha1.Group + "/"
@@ -125,7 +137,7 @@ func (s *Setting) Allows(c *v1alpha1.LoadBalancerClassSpec, value string) bool {
 // Exposes reports whether an Ingress whose annotation the class forbids could be exposed more
 // without it than its author wants.
 func (s *Setting) Exposes(value string, given Values) bool {
-	return s.exposes != nil && (len(value) > Longest || s.exposes(value, given))
+	return s.exposes != nil && (len(value) > s.longest() || s.exposes(value, given))
 }
 
 // Check returns the error in a value, or nil.

@@ -28,6 +28,7 @@ const (
 	ListenPorts           = Prefix + "listen-ports"
 	SSLRedirect           = Prefix + "ssl-redirect"
 	RequestConditions     = Prefix + "conditions"
+	Backends              = Prefix + "backends"
 	CertificateARN        = Prefix + "certificate-arn"
 	TLSPolicy             = Prefix + "tls-policy"
 	Inbound               = Prefix + "inbound"
@@ -65,6 +66,8 @@ type Values struct {
 	WebACL           string
 	Shield           string // true, false, or "" if unset
 	Conditions       Conditions
+	// Backends are those that the Ingress brings, by name.
+	Backends map[string]*v1alpha1.BackendSpec
 	// GroupAttributes are the attributes of target groups that the Ingress asks for, by name.
 	GroupAttributes Attributes
 	// BalancerAttributes has the attributes of load balancers that the Ingress sets, by name.
@@ -272,6 +275,23 @@ var Table = []Setting{
 			return err
 		},
 		exposes: func(string, Values) bool { return true },
+	},
+	{
+		Annotation: Backends, Type: text("map of names to specs of Backends, in YAML or JSON", nil),
+		Without: "resources of the Ingress are objects of kind Backend",
+		About:   Ingress, Merge: Own, Example: `{"moved": {"redirect": {"host": "www.example.com"}}}`,
+		Doc: "Backends that only this Ingress has, at most 100. A path names one as it names an object: " +
+			"`resource: {apiGroup: fairlead.dev, kind: Backend, name: moved}`. An object of the same name is " +
+			"not looked at. They change with the Ingress, in one step.",
+		Longest: LongestBackends,
+		Good: []string{`{"a": {"fixedResponse": {"statusCode": 404}}}`,
+			"moved: {redirect: {scheme: https, statusCode: 301}}"},
+		Bad: []string{"", "{}", "[]", `{"A": {"fixedResponse": {"statusCode": 404}}}`, `{"a": null}`,
+			`{"a": {"fixedresponse": {"statusCode": 404}}}`},
+		put: func(v *Values, text string) (err error) {
+			v.Backends, err = ReadBackends(text)
+			return err
+		},
 	},
 	{
 		Annotation: CertificateARN, Type: text("list of ARNs of certificates", nil),

@@ -39,9 +39,9 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 		case !s.Allows(c, value):
 			forbidden = append(forbidden, s)
 			continue
-		case len(value) > Longest:
+		case len(value) > s.longest():
 			found = append(found, Finding{name, diag.Error, diag.AnnotationInvalid,
-				fmt.Sprintf("it has %d bytes, and an annotation has at most %d", len(value), Longest)})
+				fmt.Sprintf("it has %d bytes, and an annotation has at most %d", len(value), s.longest())})
 			continue
 		case s.About.Whole() && !whole:
 			to, given.Uncounted = &uncounted, &uncounted
