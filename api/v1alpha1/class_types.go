@@ -86,7 +86,6 @@ type LoadBalancerClassSpec struct {
 
 	// TargetType is ip (the default) or instance, for Ingresses that do not say.
 	// +kubebuilder:validation:Enum=ip;instance
-	// +kubebuilder:default=ip
 	TargetType string `json:"targetType,omitempty"`
 
 	// ListenPorts are the ports of Ingresses that do not say. Unset, it is HTTP 80.
@@ -157,14 +156,13 @@ type LoadBalancerClassSpec struct {
 	// each the paths as they are written. With Order, misses of a host go on to less specific hosts,
 	// and the default backend of the port answers what nothing matches.
 	// +kubebuilder:validation:Enum=Specification;Order
-	// +kubebuilder:default=Specification
 	Precedence string `json:"precedence,omitempty"`
 
-	// ImplementationSpecific is how paths of that type are read. Fairlead (the default): a glob
-	// if there is a * or ? in it, else a Prefix. Glob: always a glob over the whole path, so
-	// that /a matches only itself. Regex: a regular expression over the whole path.
+	// ImplementationSpecific is how paths of that type are read, for Ingresses that do not say.
+	// Fairlead (the default): a glob if there is a * or ? in it, else a Prefix. Glob: always a glob
+	// over the whole path, so that /a matches only itself. Regex: a regular expression over the whole
+	// path.
 	// +kubebuilder:validation:Enum=Fairlead;Glob;Regex
-	// +kubebuilder:default=Fairlead
 	ImplementationSpecific string `json:"implementationSpecific,omitempty"`
 
 	// AllowExternalNames lets Services of type ExternalName be backends.
@@ -353,7 +351,7 @@ type MutualAuthentication struct {
 type SharedGroup struct {
 	// Name is the value of the annotation fairlead.dev/group.
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// NamespaceSelector selects the namespaces that may join; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
@@ -472,7 +470,7 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,shortName=lbc,categories=fairlead
 // +kubebuilder:printcolumn:name="Scheme",type=string,JSONPath=`.spec.scheme`,description="Where load balancers are reachable from, where the class says so"
-// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.targetType`,description="What load balancers send requests to"
+// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.targetType`,description="What load balancers send requests to, where the class says so"
 // +kubebuilder:printcolumn:name="Deletion",type=string,JSONPath=`.spec.deletionPolicy`,description="What becomes of a load balancer without Ingresses"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type LoadBalancerClass struct {
@@ -498,7 +496,7 @@ type LoadBalancerClassList struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=clbc,categories=fairlead
 // +kubebuilder:printcolumn:name="Scheme",type=string,JSONPath=`.spec.scheme`,description="Where load balancers are reachable from, where the class says so"
-// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.targetType`,description="What load balancers send requests to"
+// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.targetType`,description="What load balancers send requests to, where the class says so"
 // +kubebuilder:printcolumn:name="Deletion",type=string,JSONPath=`.spec.deletionPolicy`,description="What becomes of a load balancer without Ingresses"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterLoadBalancerClass struct {
