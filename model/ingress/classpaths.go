@@ -8,14 +8,15 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file reads the path of a rule by its pathType. The class decides about
+// This file reads the path of a rule by its pathType. The Ingress or its class decides about
 // ImplementationSpecific.
 
-// PathOf returns a path as its type defines it, or an error.
-func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
-	path := c.ReadPath(p)
+// pathOf returns a path as its type defines it, or an error.
+func pathOf(p *networkingv1.HTTPIngressPath, s *settings.Values) (routing.Path, error) {
+	path := readPath(p, s)
 	if path.Type == routing.Regex {
 		_, err := regexp.Compile(p.Path)
 		return path, err
@@ -23,8 +24,8 @@ func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
 	return path, nil
 }
 
-// ReadPath returns a path as its type defines it. The class decides about ImplementationSpecific.
-func (c *Class) ReadPath(p *networkingv1.HTTPIngressPath) routing.Path {
+// readPath returns a path as its type defines it, under the settings of its Ingress.
+func readPath(p *networkingv1.HTTPIngressPath, s *settings.Values) routing.Path {
 	switch *p.PathType {
 	case networkingv1.PathTypeExact:
 		return routing.NewPath(routing.Exact, p.Path)
@@ -34,9 +35,9 @@ func (c *Class) ReadPath(p *networkingv1.HTTPIngressPath) routing.Path {
 	switch {
 	case p.Path == "":
 		return routing.Root
-	case c.ImplementationSpecific == v1alpha1.ReadRegex:
+	case s.ImplementationSpecific == v1alpha1.ReadRegex:
 		return routing.NewPath(routing.Regex, p.Path)
-	case c.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
+	case s.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
 		return routing.NewPath(routing.Glob, p.Path)
 	}
 	return routing.NewPath(routing.Prefix, p.Path)

@@ -87,7 +87,7 @@ func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Di
 			continue
 		}
 		for j := range rule.HTTP.Paths {
-			path := c.ReadPath(&rule.HTTP.Paths[j])
+			path := readPath(&rule.HTTP.Paths[j], &s)
 			if path.Type != routing.Glob && path.Type != routing.Regex || counted[path] {
 				continue
 			}

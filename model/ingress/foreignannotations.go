@@ -32,7 +32,7 @@ func servedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Se
 	for _, p := range s.Ports {
 		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
 	}
-	out.Wider = wider(c, ing)
+	out.Wider = wider(ing, s)
 	out.ForwardsNothing = !namesServices(ing)
 	out.Redirected = NewMember(ing, s).redirectsAll()
 	if settings.IsWebACL(s.WebACL) {
@@ -53,25 +53,25 @@ func namesServices(ing *networkingv1.Ingress) bool {
 }
 
 // wider reports whether a path of an Ingress matches more than itself.
-func wider(c *Class, ing *networkingv1.Ingress) bool {
+func wider(ing *networkingv1.Ingress, s settings.Values) bool {
 	for _, r := range ing.Spec.Rules {
 		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths,
-			func(p networkingv1.HTTPIngressPath) bool { return isWider(c, p) }) {
+			func(p networkingv1.HTTPIngressPath) bool { return isWider(p, s) }) {
 			return true
 		}
 	}
 	return false
 }
 
-func isWider(c *Class, p networkingv1.HTTPIngressPath) bool {
+func isWider(p networkingv1.HTTPIngressPath, s settings.Values) bool {
 	switch {
 	case p.PathType == nil || *p.PathType == networkingv1.PathTypePrefix:
 		return true
 	case *p.PathType == networkingv1.PathTypeExact:
 		return false
 	}
-	plain := c.ImplementationSpecific == v1alpha1.ReadGlob ||
-		c.ImplementationSpecific == v1alpha1.ReadRegex
+	plain := s.ImplementationSpecific == v1alpha1.ReadGlob ||
+		s.ImplementationSpecific == v1alpha1.ReadRegex
 	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 

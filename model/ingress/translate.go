@@ -169,7 +169,7 @@ func (v *memberTranslation) addRoutes() {
 func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	p := &r.HTTP.Paths[i]
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
-	path, err := v.translation.class.PathOf(p)
+	path, err := pathOf(p, &v.Settings)
 	if err != nil {
 		v.Tell(diag.Error, diag.Invalid, field+".path",
 			fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))

@@ -11,6 +11,7 @@ func TestKey(t *testing.T) {
 		"fairlead/shop/web/internal":               {"fairlead", "fairlead/shop/web/", "internal", ""},
 		"fairlead/shop/web/internal=shop-edge":     {"fairlead", "fairlead/shop/web/", "internal", "shop-edge"},
 		"fairlead/@all/internet-facing":            {"fairlead", "fairlead/@all/", "internet-facing", ""},
+		"fairlead/@all.example/internal=shop-edge": {"fairlead", "fairlead/@all.example/", "internal", "shop-edge"},
 		"fairlead/shop/@all/internet-facing=Shop1": {"fairlead", "fairlead/shop/@all/", "internet-facing", "Shop1"},
 	} {
 		if diff := cmp.Diff(want, [4]string{text.Class(), text.Whose(), text.Scheme(), text.Name()}); diff != "" {

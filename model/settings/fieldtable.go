@@ -20,6 +20,10 @@ var (
 		Longest: 63, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`),
 		Unlike: "must have lower-case letters, digits and dashes, and no dash at either end",
 	}
+	groupName = Bound{
+		Longest: 63, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`),
+		Unlike: "must have lower-case letters, digits, dashes and dots, and a letter or digit at either end",
+	}
 	cookieTime  = Bound{Least: 1, Most: week}
 	sessionTime = Bound{Least: 1, Most: week, Default: strconv.Itoa(week)}
 
@@ -110,7 +114,7 @@ var ClassFields = Fields{
 	"tags":           {MostItems: 40}, // clouds take 50 of each object, and Fairlead has up to ten
 
 	"groups":               {MostItems: 1000},
-	"groups[].name":        label,
+	"groups[].name":        groupName,
 	"groups[].owner":       label,
 	"allowedHosts":         {MostItems: 1000},
 	"allowedHosts[].hosts": {MostItems: 1000},

@@ -20,6 +20,8 @@ var restricting = map[string]string{
 	Inbound:           "10.0.0.0/8",
 	WAFv2ACL:          "shop-edge",
 	SSLRedirect:       "443",
+
+	ImplementationSpecific: v1alpha1.ReadGlob,
 }
 
 // An annotation that restricts and that the class forbids keeps the Ingress from being served. Any

@@ -37,6 +37,7 @@ const (
 	IdleTimeout           = Prefix + "idle-timeout-seconds"
 
 	LoadBalancerAttributes = Prefix + "load-balancer-attributes"
+	ImplementationSpecific = Prefix + "implementation-specific"
 
 	HealthPath      = Prefix + "health-check-path"
 	HealthPort      = Prefix + "health-check-port"
@@ -68,6 +69,8 @@ type Values struct {
 	Conditions       Conditions
 	// Backends are those that the Ingress brings, by name.
 	Backends map[string]*v1alpha1.BackendSpec
+	// ImplementationSpecific is how paths of that type are read; "" is as v1alpha1.ReadFairlead.
+	ImplementationSpecific string
 	// GroupAttributes are the attributes of target groups that the Ingress asks for, by name.
 	GroupAttributes Attributes
 	// BalancerAttributes has the attributes of load balancers that the Ingress sets, by name.
@@ -104,14 +107,16 @@ var Table = []Setting{
 			"than the field does.",
 	},
 	{
-		Annotation: Group, Type: text("name: lower-case letters, digits and dashes, at most 63",
-			checkLabel), Without: "a load balancer of its own",
-		About: Placement, Merge: Own, Example: "shop",
+		Annotation: Group, Type: Type{Bound: groupName,
+			words: "name: lower-case letters, digits, dashes and dots, at most 63"},
+		Without: "a load balancer of its own",
+		About:   Placement, Merge: Own, Example: "shop",
 		Doc: "Ingresses of one namespace and class that name the same group share a load balancer. " +
 			"Across namespaces they do so where the class lists the group and its selector selects the " +
 			"namespace.",
-		Good: []string{"a", "shop-1"}, Bad: []string{"", "Shop", "a.b", "@a", "a/b", "-a"},
-		put: func(v *Values, text string) error { v.Group = text; return nil },
+		Good: []string{"a", "shop-1", "shop.example.com"},
+		Bad:  []string{"", "Shop", "a.", "@a", "a/b", "-a", "a_b"},
+		put:  func(v *Values, text string) error { v.Group = text; return nil },
 	},
 	{
 		Annotation: Order, Type: number(-1000, 1000), Default: "0",
@@ -292,6 +297,21 @@ var Table = []Setting{
 			v.Backends, err = ReadBackends(text)
 			return err
 		},
+	},
+	{
+		Annotation: ImplementationSpecific, Class: "implementationSpecific",
+		Type:    oneOf(v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex),
+		Default: v1alpha1.ReadFairlead, About: Ingress, Merge: Own, Example: v1alpha1.ReadGlob,
+		Doc: "How paths of type ImplementationSpecific are read. `Fairlead`: a glob if there is a `*` or " +
+			"`?` in it, else a Prefix. `Glob`: always a glob over the whole path, so that `/a` matches only " +
+			"itself. `Regex`: a regular expression over the whole path. An Ingress is not served with " +
+			"another reading than the one that it asks for.",
+		Good: []string{"Fairlead", "Glob", "Regex"}, Bad: []string{"", "Prefix", "glob"},
+		Restricts: true,
+		put:       func(v *Values, text string) error { v.ImplementationSpecific = text; return nil },
+		ofClass:   fieldOf(func(c *class) string { return c.ImplementationSpecific }),
+		// Each reading matches requests that another one does not.
+		exposes: func(value string, given Values) bool { return value != given.ImplementationSpecific },
 	},
 	{
 		Annotation: CertificateARN, Type: text("list of ARNs of certificates", nil),
@@ -530,10 +550,6 @@ var Table = []Setting{
 		Default: v1alpha1.PrecedenceSpecification,
 		Good:    []string{"Specification", "Order"}, Bad: []string{"order"},
 		ofClass: fieldOf(func(c *class) string { return c.Precedence })},
-	{Class: "implementationSpecific", Type: oneOf(v1alpha1.ReadFairlead, v1alpha1.ReadGlob,
-		v1alpha1.ReadRegex), Default: v1alpha1.ReadFairlead,
-		Good: []string{"Fairlead", "Glob", "Regex"}, Bad: []string{"Prefix"},
-		ofClass: fieldOf(func(c *class) string { return c.ImplementationSpecific })},
 	{Class: "foreignAnnotations", Type: oneOf(v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn,
 		v1alpha1.ForeignIgnore), Default: v1alpha1.ForeignRefuse,
 		Good: []string{"Refuse", "Warn", "Ignore"}, Bad: []string{"refuse"},

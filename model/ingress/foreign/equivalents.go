@@ -110,7 +110,7 @@ var (
 		annotation: "fairlead.dev/target-group-attributes",
 		example:    "stickiness: {durationSeconds: 3600}",
 	}
-	asRegex = equivalent{name: "implementationSpecific: Regex", of: theClass, example: "implementationSpecific: Regex"}
+	asRegex = annotatedOr("implementation-specific", "Regex", "implementationSpecific")
 	asExact = equivalent{name: "pathType: Exact", of: "the Ingress", example: "pathType: Exact"}
 	asRules = equivalent{name: "spec.rules", of: "the Ingress", example: "rules: [{host: www.example.com, …}]"}
 
