@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -142,8 +141,7 @@ func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	}
 	last := c.lastAccepted()
 	built := model.Compile(last, c.Facts, c.Capabilities)
-	other := differing(c.Observed, built.Table,
-		planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities))
+	other := differing(c.Observed, built, c.Capabilities.Dialect)
 	if len(other.namespaces)+len(other.hosts) == 0 {
 		return built.Table
 	}

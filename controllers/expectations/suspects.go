@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
@@ -43,26 +45,28 @@ func (s Suspects) isGivenUp(o Offence) bool {
 		!slices.ContainsFunc(s.next.Names, func(n routing.Name) bool { return n.Host == o.Named })
 }
 
-// differing returns what a plan from the cloud to the last accepted table may change: the namespaces
-// whose answers change, and the hosts of rules that go. Settings of a load balancer and of its ports
-// are compared as they were last accepted. The cloud may have others; the plan sets them back, and no
-// namespace is the cause.
-func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) differences {
+// differing returns what differs in the cloud from what was last accepted: the namespaces whose answers
+// the cloud does not have, or of which it has others, and the hosts of rules that go. Settings of a
+// load balancer and of its ports are compared as they were last accepted. The cloud may have others;
+// a plan sets them back, and no namespace is the cause. So do other places of rules that change no
+// answer.
+func differing(seen *lb.Observed, accepted model.Built, c lb.Dialect) differences {
 	var d differences
-	for _, step := range p.Steps {
-		switch s := step.Step.(type) {
-		case plan.CreateRule:
-			d.namespaces = append(d.namespaces, step.Namespaces()...)
-		case plan.ModifyRule:
-			d.addModified(seen, step.Namespaces(), accepted, s)
-		case plan.DeleteRule:
-			d.addDeleted(step.Namespaces(), seen, accepted, s.Port, s.Priority, hostsOf(s.Rule))
-		case plan.CreateListener:
-			d.addHost(accepted, s.Listener.Port, routing.Any)
-		case plan.ModifyListener:
-			d.addListener(seen.Listener(s.Listener.Port), accepted, s.Listener)
-		default: // it changes no answer
+	for _, l := range accepted.LoadBalancer.Listeners {
+		d.table, d.port, d.ruled = accepted.Table, l.Port, map[diag.Source]bool{}
+		for _, r := range l.Rules {
+			for _, source := range r.Origin {
+				d.ruled[source] = true
+			}
 		}
+		var rules []lb.Rule
+		if at := seen.Listener(l.Port); at == nil {
+			d.addUnruled(routing.Any)
+		} else {
+			rules = at.Plain().Rules
+			d.addDefault(at.Default, l.Default)
+		}
+		d.addRules(rules, l.Rules, c)
 	}
 	return d
 }
@@ -70,6 +74,10 @@ func differing(seen *lb.Observed, accepted *precedence.Table, p plan.Plan) diffe
 type differences struct {
 	namespaces []string
 	hosts      []routing.Host // of rules that go
+
+	table *precedence.Table // the last accepted one
+	port  int32             // whose rules are compared
+	ruled map[diag.Source]bool
 }
 
 // closed returns a table in which no less specific host answers for the hosts of rules that go, nor
@@ -90,75 +98,93 @@ func (d differences) closed(accepted, without *precedence.Table) *precedence.Tab
 	return precedence.New(config)
 }
 
-// addListener adds a listener whose default action differs.
-func (d *differences) addListener(seen *lb.ObservedListener, accepted *precedence.Table,
-	want lb.Listener) {
-	if seen != nil && !lb.SameAction(seen.Default, want.Default) {
-		d.namespaces = append(d.namespaces, plan.NamespacesOf(lb.Rule{Action: seen.Default})...)
-		d.addHost(accepted, want.Port, routing.Any)
+// addDefault adds the default action of a listener, if it differs.
+func (d *differences) addDefault(seen, accepted lb.Action) {
+	if !lb.SameAction(seen, accepted) {
+		d.namespaces = append(d.namespaces, plan.NamespacesOf(lb.Rule{Action: seen})...)
+		d.addUnruled(routing.Any)
 	}
 }
 
-// addDeleted adds a rule that was not accepted, or hosts of one, whether it forwards or answers 404.
-// It can cover later rules with its hosts: the namespaces with these are added.
-func (d *differences) addDeleted(of []string, seen *lb.Observed, accepted *precedence.Table, port int32,
-	priority int, hosts []string) {
-	d.namespaces = append(d.namespaces, of...)
-	l := seen.Listener(port)
-	for _, host := range hosts {
-		d.hosts = append(d.hosts, routing.Host(host))
-		if routing.Host(host) == routing.Any || l == nil || slices.ContainsFunc(l.Rules,
-			func(r lb.ObservedRule) bool {
-				return r.Priority > priority && mayBeFor(r.Rule, routing.Host(host))
-			}) {
-			d.addHost(accepted, port, routing.Host(host))
+// addRules adds the accepted rules of a listener that the cloud does not have, or has behind one that
+// keeps requests from them, and the rules that were not accepted.
+func (d *differences) addRules(seen, accepted []lb.Rule, c lb.Dialect) {
+	at := map[string]int{} // of accepted rules
+	for i, r := range accepted {
+		at[r.Key()] = i
+	}
+	places := make([]int, len(seen)) // among the accepted ones
+	has := make([]bool, len(accepted))
+	for k, r := range seen {
+		i, is := at[r.Key()]
+		if places[k] = i; !is {
+			places[k] = len(accepted)
+			d.addGone(r)
+			continue
+		}
+		if !has[i] && slices.ContainsFunc(places[:k], func(before int) bool { return before > i }) {
+			for j, before := range seen[:k] {
+				if places[j] > i && keeps(before, r, c) {
+					d.addOrigin(r)
+				}
+			}
+		}
+		has[i] = true
+	}
+	for i, r := range accepted {
+		if !has[i] {
+			d.addOrigin(r)
 		}
 	}
 }
 
-// mayBeFor reports whether a rule may answer requests for a host by what is asked for this host.
-func mayBeFor(r lb.Rule, host routing.Host) bool {
-	c := r.Condition("host")
-	return c != nil && (len(c.Regex) > 0 || slices.Contains(c.Values, string(host)))
+// addGone adds a rule that was not accepted, whether it forwards or answers 404. Routes without a rule
+// of their own, because a less specific one of their Ingress has the same answer, may be behind it.
+func (d *differences) addGone(r lb.Rule) {
+	d.namespaces = append(d.namespaces, plan.NamespacesOf(r)...)
+	d.hosts = append(d.hosts, r.Hosts()...)
+	if len(r.Conditions) == 1 && r.Condition("host") != nil &&
+		lb.SameAction(r.Action, lb.FromRouting(routing.NotFound())) {
+		return // it is behind all routes of its hosts
+	}
+	for _, host := range r.Hosts() {
+		d.addUnruled(host)
+	}
 }
 
-// addModified adds the hosts that a rule had and is not to have.
-func (d *differences) addModified(
-	seen *lb.Observed, of []string, accepted *precedence.Table, s plan.ModifyRule,
-) {
-	var gone []string
-	if l := seen.Listener(s.Port); l != nil && l.Rule(s.Priority) != nil {
-		if keeps := hostsOf(s.Rule); !slices.Contains(keeps, string(routing.Any)) {
-			gone = slices.DeleteFunc(slices.Clone(hostsOf(l.Rule(s.Priority).Rule)), func(h string) bool {
-				return slices.Contains(keeps, h)
-			})
-		}
+// addOrigin adds the namespaces of a rule.
+func (d *differences) addOrigin(r lb.Rule) {
+	for _, source := range r.Origin {
+		d.namespaces = append(d.namespaces, source.Namespace)
 	}
-	d.addDeleted(of, seen, accepted, s.Port, s.Priority, gone)
 }
 
-// hostsOf returns the hosts of a rule; Any if it has no condition on them. Those in regular
-// expressions are not known.
-func hostsOf(r lb.Rule) []string {
-	if c := r.Condition("host"); c != nil {
-		return c.Values
-	}
-	return []string{string(routing.Any)}
-}
-
-// addHost adds the namespaces with routes for a host.
-func (d *differences) addHost(accepted *precedence.Table, port int32, host routing.Host) {
-	if accepted == nil {
-		return
-	}
-	level := accepted.Level(port, host)
+// addUnruled adds the namespaces with routes for a host that no rule is made of, or with its default
+// backend.
+func (d *differences) addUnruled(host routing.Host) {
+	level := d.table.Level(d.port, host)
 	if level == nil {
 		return
 	}
-	for _, r := range level.Routes {
-		d.namespaces = append(d.namespaces, r.Owner.Namespace)
+	live, _ := level.Reachable()
+	for _, r := range live {
+		if !d.ruled[r.Source] {
+			d.namespaces = append(d.namespaces, r.Owner.Namespace)
+		}
 	}
-	if level.Miss != nil {
+	if level.Miss != nil && !d.ruled[level.Miss.Source] {
 		d.namespaces = append(d.namespaces, level.Miss.Owner.Namespace)
 	}
+}
+
+// keeps reports whether a rule keeps requests from a later one that has another answer for them. The
+// more specific hosts of such a rule are named in the table, so it keeps none for these.
+func keeps(first, later lb.Rule, c lb.Dialect) bool {
+	if lb.SameAction(first.Action, later.Action) || !lb.Overlap(first, later, c) {
+		return false
+	}
+	hosts, covered := first.Hosts(), later.Hosts()
+	return len(hosts) == 0 || len(covered) == 0 || slices.ContainsFunc(covered, func(host routing.Host) bool {
+		return slices.ContainsFunc(hosts, func(h routing.Host) bool { return h.Covers(host) })
+	})
 }

@@ -388,3 +388,29 @@ func TestWhatIsServedStaysAfterAPartOfAPlan(t *testing.T) {
 	r.answers("alice.example", "/old", "alice/web")
 	r.answers("bob.example", "/old", "bob/web")
 }
+
+// A Backend with a 403 comes to forward to what a less specific rule of its Ingress forwards to, so that
+// its path needs no rule. That violates an expectation after a restart, too.
+func TestAPathThatNeedsNoRuleAcrossARestart(t *testing.T) {
+	for _, path := range []string{"/", "/admin"} {
+		t.Run(path, func(t *testing.T) {
+			r := newRestart(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.HostMiss = v1alpha1.HostMissLessSpecific })
+			r.rules("")
+			r.rules(noAdminAtA)
+			ing := joins("bob", "web", "a.example", "/admin")
+			ing.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{
+				Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: "page"},
+			}
+			ing.Spec.Rules = append(ing.Spec.Rules, below("", path).Spec.Rules...)
+			r.put(ing)
+			r.work()
+			r.answers("a.example", "/admin", "403")
+			r.answers("z.example", "/admin", "bob/web")
+			r.pageForwards()
+			r.takeOver()
+			r.work()
+			r.answers("a.example", "/admin", "404")
+			r.checkAliceIsFree()
+		})
+	}
+}
