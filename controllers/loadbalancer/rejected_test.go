@@ -550,3 +550,45 @@ func TestAPartOfARuleThatFails(t *testing.T) {
 		})
 	}
 }
+
+// A rule of bob for any host, which answers 403, is to change, and waits for a target group that fails. It
+// is not about the hosts of alice.
+func TestAChangeOfARuleForAnyHostDelaysNoNeighbour(t *testing.T) {
+	r := newRestart(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+		for namespace, hosts := range map[string][]string{"alice": {"alice.example", "new.example"}, "bob": {"*"}} {
+			c.AllowedHosts = append(c.AllowedHosts, v1alpha1.AllowedHosts{Hosts: hosts,
+				NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}})
+		}
+	})
+	toPage := networkingv1.IngressBackend{
+		Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: "page"},
+	}
+	old := joins("bob", "old", "", "/a", "/admin")
+	for i := range old.Spec.Rules[0].HTTP.Paths {
+		old.Spec.Rules[0].HTTP.Paths[i].Backend = toPage
+	}
+	r.put(old)
+	r.work()
+	r.answers("other.example", "/a", "403")
+	r.cloud.Refuses = func(s plan.Step) error {
+		if _, creates := s.(plan.CreateTargetGroup); creates && s.ID() == "bob/other:80" {
+			return errors.New("InternalFailure")
+		}
+		return nil
+	}
+	ing := joins("bob", "first", "*.example", "/admin")
+	ing.Spec.Rules[0].HTTP.Paths[0].Backend = toPage
+	ing.Spec.Rules = append(ing.Spec.Rules, below("", "/a").Spec.Rules...)
+	ing.Spec.Rules[1].HTTP.Paths[0].Backend.Service = toService("other")
+	r.put(ing)
+	r.put(joins("alice", "new", "new.example", "/p"))
+	r.remove("alice", "web", false)
+	r.work()
+	r.answers("new.example", "/p", "alice/web")
+	if len(r.find("alice", "new").Status.LoadBalancer.Ingress) == 0 {
+		t.Error("the new Ingress of alice has no address")
+	}
+	if r.find("alice", "web") != nil {
+		t.Error("the Ingress that alice deleted stays")
+	}
+}

@@ -54,16 +54,16 @@ func (o Outcome) concerns(
 	return isForHostsOf(*rule, version)
 }
 
-// isForHostsOf reports whether a rule may be for a host that a version of an Ingress names.
+// isForHostsOf reports whether a rule may be for a host that a version of an Ingress names, or for one
+// below it. A rule for less specific hosts, or for any, is not: it comes after those of the Ingress.
 func isForHostsOf(r lb.Rule, version *networkingv1.IngressSpec) bool {
-	at := slices.IndexFunc(r.Conditions, func(c lb.Condition) bool { return c.Field == "host" })
-	if version.DefaultBackend != nil || at < 0 || len(r.Conditions[at].Regex) > 0 {
+	hosts := r.Hosts()
+	if version.DefaultBackend != nil || len(hosts) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(version.Rules, func(rule networkingv1.IngressRule) bool {
-		return slices.ContainsFunc(r.Conditions[at].Values, func(name string) bool {
-			a, b := routing.Host(name), routing.Host(rule.Host)
-			return rule.Host == "" || strings.ContainsAny(name, "[?") || a.Covers(b) || b.Covers(a)
+		return slices.ContainsFunc(hosts, func(host routing.Host) bool {
+			return strings.ContainsAny(string(host), "[?") || routing.Host(rule.Host).Covers(host)
 		})
 	})
 }
