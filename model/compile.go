@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -142,8 +143,28 @@ func checkAttributes(
 		l := &config.Listeners[i]
 		l.Attributes, problems = lowering.ListenerAttributes(c, l.Protocol, l.Attributes)
 		tell(problems, fmt.Sprintf(", for port %d", l.Port))
+		for _, asked := range l.Asked {
+			had, problems := lowering.ListenerAttributes(c, l.Protocol,
+				map[string]string{asked.Name: asked.Value})
+			for _, problem := range problems {
+				found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NotExpressible,
+					Source: asked.Source, Message: problem + "; it is left out"}.On(l.Port))
+			}
+			l.Attributes = joined(l.Attributes, had)
+		}
+		l.Asked = nil
 	}
 	return found
+}
+
+// joined returns the attributes of two maps.
+func joined(a, b map[string]string) map[string]string {
+	if len(b) == 0 {
+		return a
+	}
+	out := maps.Clone(b)
+	maps.Copy(out, a)
+	return out
 }
 
 // reportUnread returns the diagnostics about facts of the cloud that could not be looked up, or are

@@ -217,7 +217,6 @@ func TestWhatIsMeant(t *testing.T) {
 		"punctuation":                            {"fairlead.dev/healthcheck_path", "/", "did you mean fairlead.dev/health-check-path?", diag.Warning},
 		"a field of the class":                   {"fairlead.dev/subnets", "subnet-1", "it is subnets of the class", diag.Warning},
 		"a field of the class, in its spelling":  {"fairlead.dev/ipFamily", "ipv4", "it is ipFamily of the class", diag.Warning},
-		"a field of a port":                      {"fairlead.dev/mutual-authentication", "[]", "it is ports[].mutualAuthentication of the class", diag.Error},
 		"a field of a Backend":                   {"fairlead.dev/rewrite", "/", "it is rewrite of a Backend", diag.Warning},
 		"an annotation of another controller":    {"fairlead.dev/ssl-passthrough", "true", "instead: fairlead.dev/listen-ports", diag.Error},
 		"that of another controller, off":        {"fairlead.dev/ssl-passthrough", "false", "instead: fairlead.dev/listen-ports", diag.Warning},

@@ -128,7 +128,13 @@ type listener struct {
 	narrower string
 	policy   string // the TLS policy that a member asks for
 	decided  string // the member that asks for the TLS policy
-	served   []Member
+	policyBy diag.Source
+	mutual   *routing.MutualAuthentication // that a member asks for
+	verifier routing.Owner                 // the member that asks for it
+	mutualBy diag.Source
+	// attributes has those that members ask for
+	attributes []routing.Attribute
+	served     []Member
 
 	by    map[routing.Host]certificateUse // the certificate of each host
 	order []routing.CertificateID         // as they were attached

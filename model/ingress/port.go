@@ -55,8 +55,12 @@ func (d *ListenerBuilder) openSharedPorts(owner string, members []Member) {
 				continue
 			}
 			at.narrow(m)
-			if p.Protocol == v1alpha1.ProtocolHTTPS && at.policy == "" && m.Settings.TLSPolicy != "" {
-				at.policy, at.decided = m.Settings.TLSPolicy, m.Owner.String()
+			own := d.class.PortSettings(p.Port)
+			own.Port = p.Port
+			at.takeAttributes(m, own, func(diag.Reason, string) {}) // it is told when it is added
+			if p.Protocol == v1alpha1.ProtocolHTTPS {
+				at.takePolicy(m)
+				at.takeMutual(m, p.Port)
 			}
 		}
 	}
@@ -90,7 +94,7 @@ func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int3
 			o.refuse(port, settings.ListenPorts, diag.PortUnavailable,
 				fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port,
 					at.protocol, at.opener))
-		case o.admits(port, at) && o.accepts(port, at):
+		case o.admits(port, at) && o.accepts(port, at) && o.verifies(port, at):
 			at.served = append(at.served, o.Member)
 			claimed = append(claimed, port)
 		}
@@ -165,6 +169,14 @@ func describePolicy(at *listener) string {
 	return fmt.Sprintf("the TLS policy %s of %s", at.policy, at.decided)
 }
 
+// takePolicy sets the TLS policy that a member asks for, unless an older one decides.
+func (d *listener) takePolicy(m Member) {
+	if asked := m.Settings.TLSPolicy; asked != "" && d.policy == "" {
+		d.policy, d.decided = asked, m.Owner.String()
+		d.policyBy = annotationSource(m.Ingress, settings.TLSPolicy)
+	}
+}
+
 // choosePolicy sets the TLS policy that a member asks for on ports where no older member set one.
 func (o *MemberListeners) choosePolicy(ports []int32) {
 	policy := o.Settings.TLSPolicyAsked()
@@ -173,8 +185,8 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 	}
 	for _, port := range ports {
 		at, fixed := o.ports[port], o.class.TLSPolicyOf(port)
-		if fixed == "" && at.policy == "" {
-			at.policy, at.decided = policy, o.Owner.String()
+		if fixed == "" {
+			at.takePolicy(o.Member)
 		}
 		switch {
 		case fixed != "" && fixed != policy:
@@ -189,11 +201,13 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 	}
 }
 
-// TellClients returns diagnostics about members whose ports admit fewer clients than they ask for.
+// TellClients returns diagnostics about members whose ports admit fewer clients than they ask for,
+// by address or by certificate.
 func (d *ListenerBuilder) TellClients() []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for port, at := range d.ports {
 		found = append(found, at.reportAdmitted(port)...)
+		found = append(found, at.tellVerified(port)...)
 	}
 	return found
 }

@@ -156,6 +156,8 @@ var (
 	drawnPorts    = []string{"HTTP:80", "HTTP:80,HTTP:8080", "HTTPS:443", "HTTP:443", "HTTPS:80", "HTTPS:8443,HTTP:80", "HTTP:8443", "HTTP:8080,HTTP:443"}
 	drawnPolicies = []string{"ELBSecurityPolicy-A", "ELBSecurityPolicy-B"}
 	drawnACLs     = []string{"weak", "strong", "none"}
+	drawnMutual   = []string{`[{"port": 443, "mode": "off"}]`, `[{"port": 443, "mode": "passthrough"}]`, `[{"port": 8443, "mode": "verify", "trustStore": "a"}]`,
+		`[{"port": 443, "mode": "verify", "trustStore": "a"}]`, `[{"port": 443, "mode": "verify", "trustStore": "a", "ignoreExpiry": true}]`, `[{"port": 443, "mode": "verify", "trustStore": "b"}]`}
 )
 
 // drawMember is an Ingress with settings of whole ports and load balancers, for a host of its own.
@@ -163,7 +165,7 @@ func drawMember(rng *rand.Rand, namespace string, n int, group string) *networki
 	host := fmt.Sprintf("%s%d.test", namespace, n)
 	ing := anIngress(fmt.Sprintf("%s/i%d", namespace, n), annotated("group", group), aged(int64(rng.IntN(3))), ruled(host, prefixed("/", "web:80")))
 	drawn := map[string][]string{settings.Inbound: drawnSources, settings.ListenPorts: drawnPorts,
-		settings.TLSPolicy: drawnPolicies, settings.WAFv2ACL: drawnACLs}
+		settings.TLSPolicy: drawnPolicies, settings.WAFv2ACL: drawnACLs, settings.MutualAuthentication: drawnMutual}
 	for _, row := range settings.Table {
 		values := drawn[row.Annotation]
 		if values == nil && row.About.Whole() {
@@ -179,7 +181,17 @@ func drawMember(rng *rand.Rand, namespace string, n int, group string) *networki
 	if rng.IntN(3) > 0 {
 		secured("cert", host)(ing)
 	}
+	if found := checkPortSettings(NewMember(ing, read(ing))); len(found) > 0 { // of ports that it lacks
+		delete(ing.Annotations, settings.ListenerAttributes)
+		delete(ing.Annotations, settings.MutualAuthentication)
+	}
 	return ing
+}
+
+// read returns the settings of an Ingress under a class without parameters.
+func read(ing *networkingv1.Ingress) settings.Values {
+	given, _ := settings.Read(ing.Annotations, &v1alpha1.LoadBalancerClassSpec{}, true)
+	return given
 }
 
 // cloudHas are the certificates and web ACLs that drawn members ask for.
@@ -202,10 +214,20 @@ func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 	return s, config
 }
 
+// obviouslyLess reports whether a port admits clients, or hands on their certificates, in another
+// way than an Ingress asks for.
+func obviouslyLess(l routing.Listener, asked *routing.MutualAuthentication) bool {
+	if asked == nil || asked.Mode == v1alpha1.MutualOff {
+		return false
+	}
+	held := l.Mutual
+	return l.Protocol != routing.HTTPS || held == nil || held.Mode != asked.Mode || held.TrustStore != asked.TrustStore || held.IgnoreExpiry && !asked.IgnoreExpiry
+}
+
 func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 	rng := drawing(t)
 	namespaces := []string{"alice", "bob", "platform"}
-	refused, narrowed := 0, 0
+	refused, narrowed, verified := 0, 0, 0
 	for range 800 {
 		var given []any
 		group := "edge"
@@ -219,9 +241,10 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 			namespaces = []string{"alice"}
 			given = append(given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}))
 		}
-		asked := map[string][]string{}
+		asked, askedMutual := map[string][]string{}, map[string]settings.MutualSetting{}
 		for n := range 2 + rng.IntN(5) {
 			ing := drawMember(rng, namespaces[rng.IntN(len(namespaces))], n, group)
+			askedMutual[ing.Namespace+"/"+ing.Name] = read(ing).Mutual
 			if text := ing.Annotations[settings.Inbound]; text != "" {
 				asked[ing.Namespace+"/"+ing.Name] = strings.Split(strings.ReplaceAll(text, " ", ""), ",")
 			}
@@ -237,14 +260,19 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 					refused++
 				case !settings.Within(l.Inbound, asked[who]):
 					t.Fatalf("%s asks for %v and is served on port %d to %s\n%s", who, asked[who], l.Port, settings.DescribeInbound(l.Inbound), drawnAs(s))
+				case obviouslyLess(l, askedMutual[who][l.Port]):
+					t.Fatalf("%s asks for %+v and is served on port %d with %+v\n%s", who, askedMutual[who][l.Port], l.Port, l.Mutual, drawnAs(s))
 				case !settings.Within(asked[who], l.Inbound):
 					narrowed++
+				}
+				if slices.Contains(r.Ports, l.Port) && askedMutual[who][l.Port].Verifies() {
+					verified++
 				}
 			}
 		}
 	}
-	if refused == 0 || narrowed == 0 {
-		t.Errorf("%d were refused and %d narrowed: the test tests nothing", refused, narrowed)
+	if refused == 0 || narrowed == 0 || verified == 0 {
+		t.Errorf("%d were refused, %d narrowed and %d verified: the test tests nothing", refused, narrowed, verified)
 	}
 }
 
@@ -293,7 +321,7 @@ func othersOf(c routing.Config, namespace string) []string {
 	}
 	for _, l := range c.Listeners {
 		if ports[l.Port] {
-			out = append(out, fmt.Sprintf("%s %d from %v policy %q attributes %v mutual %v", l.Protocol, l.Port, l.Inbound, l.TLSPolicy, l.Attributes, l.Mutual))
+			out = append(out, fmt.Sprintf("%s %d from %v policy %q attributes %v %v mutual %v", l.Protocol, l.Port, l.Inbound, l.TLSPolicy, l.Attributes, l.Asked, l.Mutual))
 		}
 	}
 	return out

@@ -43,8 +43,9 @@ func TestAnnotationValues(t *testing.T) {
 	for name, c := range cases {
 		for _, value := range c.good {
 			ing := anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80")))
-			if name == "ssl-redirect" { // to a port of the Ingress
-				ing = anIngress("shop/web", annotated(name, value), annotated("listen-ports", "HTTP:80,HTTPS:"+value), secured("tls", "a.com"), ruled("a.com", prefixed("/", "web:80")))
+			listens := map[string]string{"ssl-redirect": "HTTP:80,HTTPS:" + value, "listener-attributes": "HTTP:80,HTTPS:443", "mutual-authentication": "HTTPS:443"}[name]
+			if listens != "" { // about ports of the Ingress
+				ing = anIngress("shop/web", annotated(name, value), annotated("listen-ports", listens), secured("tls", "a.com"), ruled("a.com", prefixed("/", "web:80")))
 			}
 			if _, found := readAnnotations(ing, class); found != nil {
 				t.Errorf("%s: %q is refused: %v", name, value, found)

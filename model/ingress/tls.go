@@ -1,7 +1,6 @@
 package ingress
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,6 +125,7 @@ func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
 		func(r HostRule) bool { return r.Listed == "" }) {
 		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP),
 			v1alpha1.ProtocolHTTP)
+		o.chooseAttributes(o.plain)
 	}
 	listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
@@ -139,6 +139,8 @@ func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
 	}
 	o.claimed = o.claim(listed, v1alpha1.ProtocolHTTPS)
 	o.choosePolicy(o.claimed)
+	o.chooseMutual(o.claimed)
+	o.chooseAttributes(o.claimed)
 	return o
 }
 
@@ -267,10 +269,15 @@ func (d *ListenerBuilder) Build(c *Class) ([]routing.Listener, []routing.Certifi
 		}
 		own := c.PortSettings(port)
 		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes,
-			Inbound: at.inbound}
+			Inbound: at.inbound, Asked: at.attributes}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
-			l.TLSPolicy = cmp.Or(c.TLSPolicyOf(port), at.policy)
+			if l.TLSPolicy = c.TLSPolicyOf(port); l.TLSPolicy == "" && at.policy != "" {
+				l.TLSPolicy, l.Decided = at.policy, append(l.Decided, at.policyBy)
+			}
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
+			if l.Mutual == nil && at.mutual != nil {
+				l.Mutual, l.Decided = at.mutual, append(l.Decided, at.mutualBy)
+			}
 			l.Certificates = at.order
 			slices.Sort(l.Certificates[1:])
 		}

@@ -92,6 +92,8 @@ type Listener struct {
 	Rules    []Rule `json:"rules"` // the index is the precedence
 
 	Settings ListenerSettings `json:"-"` // desired side only
+	// Decided has the annotations that decide about some of Settings; desired side only.
+	Decided []diag.Source `json:"-"`
 }
 
 // ListenerSettings are the settings of a whole port.

@@ -61,7 +61,7 @@ func mostRules(c lb.Capabilities) int {
 func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, paths *pathSets,
 	mostRules int) lb.Listener {
 	out := lb.Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates,
-		Rules: []lb.Rule{}}
+		Rules: []lb.Rule{}, Decided: l.Decided}
 	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action

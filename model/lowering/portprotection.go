@@ -19,8 +19,8 @@ func whyNotProtected(c lb.Capabilities, l routing.Listener) string {
 		return c.Name + " has no HTTPS"
 	case !c.Inbound && len(l.Inbound) > 0:
 		return "not all clients may connect to it, and " + c.Name + " cannot limit their addresses"
-	case c.NoClientCertificates && l.Mutual.Verifies():
-		return "clients have to show a certificate there, and " + c.Name + " does not ask for one"
+	case c.NoClientCertificates && l.Mutual.Asks():
+		return "clients are asked for a certificate there, and " + c.Name + " does not ask for one"
 	case c.NoTLSPolicies && l.TLSPolicy != "":
 		return fmt.Sprintf("it has the TLS policy %s, and %s has none to choose from", l.TLSPolicy,
 			c.Name)

@@ -6,6 +6,8 @@
 // finds the route that answers a request.
 package routing
 
+import "fairlead.dev/fairlead/model/diag"
+
 // A HostMiss decides about requests whose host is named but whose path matches no route there.
 type HostMiss uint8
 
@@ -64,7 +66,10 @@ type Listener struct {
 	Certificates []CertificateID // the first is the default certificate; the others sorted
 	TLSPolicy    string
 	Attributes   map[string]string
+	Asked        []Attribute           // attributes that Ingresses ask for besides, by name
 	Mutual       *MutualAuthentication // nil for the cloud's default
+	// Decided has the annotations of Ingresses that decide about TLSPolicy and Mutual.
+	Decided []diag.Source
 	// Inbound has the sources that may connect: address ranges and prefix lists, sorted; nil for all.
 	Inbound []string
 }
@@ -79,6 +84,9 @@ type MutualAuthentication struct {
 
 // Verifies reports whether only clients with a verified certificate are admitted.
 func (m *MutualAuthentication) Verifies() bool { return m != nil && m.Mode == "verify" }
+
+// Asks reports whether clients are asked for a certificate.
+func (m *MutualAuthentication) Asks() bool { return m != nil && m.Mode != "off" }
 
 // Settings are the settings of a whole load balancer. For empty ones, the cloud decides.
 type Settings struct {

@@ -17,15 +17,41 @@ import (
 // them.
 const mostAttributes = 30
 
+// splitEscaped splits a list at its commas. A comma behind a backslash belongs to an item.
+func splitEscaped(list string) []string {
+	var items []string
+	item := ""
+	for part := range strings.SplitSeq(list, ",") {
+		if open, escaped := strings.CutSuffix(part, `\`); escaped {
+			item += open + ","
+			continue
+		}
+		items, item = append(items, item+part), ""
+	}
+	if item != "" { // a backslash is at the end, and no comma behind it
+		items = append(items, strings.TrimSuffix(item, ",")+`\`)
+	}
+	return items
+}
+
+// parseAttribute reads "name=value".
+func parseAttribute(text string) (name, value string, err error) {
+	name, value, found := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !found || name == "" || value == "" {
+		err = fmt.Errorf("%s is not a name, an equals sign and a value", diag.Quote(text))
+	}
+	return name, value, err
+}
+
 // parseAttributes reads "name=value,name=value".
 func parseAttributes(text string) (map[string]string, error) {
 	out := map[string]string{}
-	for part := range strings.SplitSeq(text, ",") {
-		name, value, found := strings.Cut(part, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	for _, part := range splitEscaped(text) {
+		name, value, err := parseAttribute(part)
 		switch {
-		case !found || name == "" || value == "":
-			return nil, fmt.Errorf("%s is not a name, an equals sign and a value", diag.Quote(part))
+		case err != nil:
+			return nil, err
 		case out[name] != "":
 			return nil, fmt.Errorf("%s is set twice", diag.Quote(name))
 		}

@@ -22,6 +22,7 @@ var restricting = map[string]string{
 	SSLRedirect:       "443",
 
 	ImplementationSpecific: v1alpha1.ReadGlob,
+	MutualAuthentication:   `[{"port": 443, "mode": "verify", "trustStore": "partners"}]`,
 }
 
 // An annotation that restricts and that the class forbids keeps the Ingress from being served. Any

@@ -38,6 +38,8 @@ const (
 
 	LoadBalancerAttributes = Prefix + "load-balancer-attributes"
 	ImplementationSpecific = Prefix + "implementation-specific"
+	ListenerAttributes     = Prefix + "listener-attributes"
+	MutualAuthentication   = Prefix + "mutual-authentication"
 
 	HealthPath      = Prefix + "health-check-path"
 	HealthPort      = Prefix + "health-check-port"
@@ -75,6 +77,9 @@ type Values struct {
 	GroupAttributes Attributes
 	// BalancerAttributes has the attributes of load balancers that the Ingress sets, by name.
 	BalancerAttributes Attributes
+	// PortAttributes has the attributes of listeners that the Ingress sets, by port and name.
+	PortAttributes map[int32]map[string]string
+	Mutual         MutualSetting
 	// HealthSaid has the Ingress's settings of health checks, by annotation, for HealthCheck.
 	HealthSaid map[string]string
 	health     routing.HealthCheck
@@ -349,6 +354,59 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return c.TLSPolicy }),
 		exposes: func(value string, given Values) bool {
 			return given.TLSPolicyOfClass == "" || StricterPolicy(value, given.TLSPolicyOfClass)
+		},
+	},
+	{
+		Annotation: MutualAuthentication, Type: text("list of ports, in YAML or JSON", nil),
+		Without: "`ports[].mutualAuthentication` of the class, else clients show no certificates",
+		About:   Port, Merge: OldestPerPort,
+		Merged: "per port; the oldest Ingress decides, and those that differ are not served on the port, " +
+			"unless they ask for the mode `off`",
+		Needs:   "certificates of clients",
+		Example: `[{"port": 443, "mode": "verify", "trustStore": "partners"}]`,
+		Doc: "How certificates of clients are used on HTTPS ports of the Ingress. An entry has a `port` " +
+			"and what `ports[].mutualAuthentication` of the class has: `mode`, which is `off`, " +
+			"`passthrough` or `verify`, and for `verify` the `trustStore`, by name or ARN, `ignoreExpiry` " +
+			"and `advertiseCANames`. An Ingress is never served on a port with less: where the class, or an " +
+			"Ingress that decides, says otherwise, it is not served on that port. A port of the class is " +
+			"decided. An Ingress that names a port on which it does not listen for HTTPS is refused. So is " +
+			"one that would be served over HTTP, too, only because 80 is the default: set `listen-ports`, " +
+			"or `ssl-redirect`.",
+		Good: []string{`[{"port": 443, "mode": "off"}]`, "- port: 443\n  mode: passthrough",
+			`[{"port": 443, "mode": "verify", "trustStore": "a", "ignoreExpiry": true, "advertiseCANames": false}]`},
+		Bad: []string{"", "443", "[]", `[{"port": 443}]`, `[{"port": 0, "mode": "off"}]`,
+			`[{"port": 443, "mode": "on"}]`, `[{"port": 443, "mode": "verify"}]`,
+			`[{"port": 443, "mode": "off", "trustStore": "a"}]`,
+			`[{"port": 443, "mode": "passthrough", "ignoreExpiry": true}]`,
+			`[{"port": 443, "mode": "off"}, {"port": 443, "mode": "passthrough"}]`,
+			`[{"port": 443, "mode": "verify", "trustStore": "a", "ignoreExpiry": "yes"}]`},
+		Restricts: true, OtherNames: []string{"mtls", "mutualtls", "clientcertificate",
+			"clientcertificates", "verifyclient", "tlsverifyclient", "truststore"},
+		put: func(v *Values, text string) (err error) {
+			v.Mutual, err = parseMutual(text)
+			return err
+		},
+		exposes: func(value string, _ Values) bool { return restrictsClients(value) },
+	},
+	{
+		Annotation: ListenerAttributes,
+		Type:       list("list of `port:name=value`", 0, mostPortAttributes, nil),
+		Without:    "`ports[].attributes` of the class, else the cloud's defaults",
+		About:      Port, Merge: OldestPerPort,
+		Merged:  "per port and attribute; the oldest Ingress decides, the others get an event",
+		Needs:   "attributes of listeners of these names, which AWS has",
+		Example: "443:routing.http.response.server.enabled=false",
+		Doc: "Attributes of the listeners of the Ingress's ports, in the cloud's own terms: headers " +
+			"that responses get, and names of headers about TLS. A comma in a value is written `\\,`. " +
+			"One that the class has for the port stays as it is there. One that the cloud does not have, " +
+			"or not with that value, is left out, and its author gets an event. An Ingress that names a " +
+			"port on which it does not listen is refused.",
+		Good: []string{"443:a=b", "80:a=b, 443:a=c", `80:a=GET\,POST`},
+		Bad: []string{"", "a=b", "443", "443:a", "443:=b", "443:a=", "0:a=b", "65536:a=b", "80:a=b,80:a=c",
+			"80:a=b,c=d"},
+		put: func(v *Values, text string) (err error) {
+			v.PortAttributes, err = parsePortAttributes(text)
+			return err
 		},
 	},
 	{

@@ -38,6 +38,7 @@ func random(t *testing.T) *rand.Rand {
 // notSent are the fields of the model that the protocol leaves out, each with its reason.
 var notSent = map[string]string{
 	"Rule.Origin":                 "people are told by the operator",
+	"Listener.Decided":            "people are told by the operator",
 	"Certificate.Origin":          "people are told by the operator",
 	"Certificate.MostOfNamespace": "a provider that has its process for itself paces nothing",
 	"Certificate.Secrets":         "a provider does not see Kubernetes",

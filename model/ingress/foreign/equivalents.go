@@ -70,11 +70,8 @@ var (
 	asCertificate = annotated("certificate-arn", "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012")
 	asTLS         = equivalent{name: "spec.tls", of: "the Ingress", example: "tls: [{hosts: [shop.example.com], secretName: shop-tls}]"}
 	asTLSPolicy   = annotatedOr("tls-policy", "ELBSecurityPolicy-TLS13-1-2-2021-06", "tlsPolicy")
-	asMutual      = equivalent{name: "ports[].mutualAuthentication", of: theClass, example: "ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: shop}}]"}
-	asListener    = equivalent{
-		name: "ports[].attributes", of: theClass, example: `ports: [{port: 443, attributes: ` +
-			`{routing.http.response.strict_transport_security.header_value: "max-age=31536000"}}]`,
-	}
+	asMutual      = annotatedOr("mutual-authentication", `'[{"port": 443, "mode": "verify", "trustStore": "shop"}]'`, "ports[].mutualAuthentication")
+	asListener    = annotatedOr("listener-attributes", "443:routing.http.response.strict_transport_security.header_value=max-age=31536000", "ports[].attributes")
 
 	// Access.
 	asInbound = annotatedOr("inbound", "10.0.0.0/8", "inbound")
