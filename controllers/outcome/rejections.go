@@ -142,6 +142,10 @@ func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule,
 		plan.ModifyRule:
 		return record.Version(m.Ingress)
+	case plan.CreateListener:
+		return refusableDecision(s.Listener, m)
+	case plan.ModifyListener:
+		return refusableDecision(s.Listener, m)
 	case plan.ImportCertificate:
 		known := o.Snapshot.Recorded.Members[m.Owner.String()]
 		switch accepted := known.LastAccepted; {
@@ -152,6 +156,15 @@ func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 			return record.Version(m.Ingress)
 		}
 	default: // all members need it, or it removes something
+	}
+	return ""
+}
+
+// refusableDecision returns the version of a member that decides about settings of a listener; ""
+// if it does not.
+func refusableDecision(l lb.Listener, m ingress.Member) string {
+	if slices.ContainsFunc(l.Decided, func(s diag.Source) bool { return s.At("") == m.Source() }) {
+		return record.Version(m.Ingress)
 	}
 	return ""
 }

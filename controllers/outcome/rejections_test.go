@@ -64,6 +64,7 @@ func TestWhatIsRefused(t *testing.T) {
 	version := record.Version(m.Ingress)
 	present, former := record.Accept(m.Ingress), record.Accept(memberOf("web").Ingress)
 	imports := plan.ImportCertificate{Certificate: certificate}
+	decided := lb.Listener{Decided: []diag.Source{m.Source().At("metadata.annotations[fairlead.dev/tls-policy]")}}
 	for name, c := range map[string]struct {
 		step plan.Step
 		seen lb.Observed
@@ -76,6 +77,9 @@ func TestWhatIsRefused(t *testing.T) {
 		"targets":                              {step: plan.RegisterTargets{}, want: version},
 		"a rule":                               {step: plan.CreateRule{}, want: version},
 		"a rule's change":                      {step: plan.ModifyRule{}, want: version},
+		"a port about which it decides":        {step: plan.CreateListener{Listener: decided}, want: version},
+		"that port's change":                   {step: plan.ModifyListener{Listener: decided}, want: version},
+		"a port about which others decide":     {step: plan.ModifyListener{Listener: lb.Listener{Decided: []diag.Source{memberOf("b").Source()}}}},
 		"the load balancer":                    {step: plan.CreateLoadBalancer{}},
 		"a deletion":                           {step: plan.DeleteRule{}},
 		"a certificate of what is not served":  {step: imports, seen: shown("a.test"), want: "sha256:new"},
