@@ -47,6 +47,51 @@ func Contains(outer, inner Rule, d Dialect) bool {
 	return o.host.holds(&i.host) && o.path.holds(&i.path)
 }
 
+// Unserved returns those of the wanted rules of a listener that it does not have, or has behind a rule
+// that keeps requests from them and is not wanted before them. Other differences of places change no
+// answer.
+func Unserved(seen, want []Rule, d Dialect) (out []Rule) {
+	at := map[string]int{} // of wanted rules
+	for i, r := range want {
+		at[r.Key()] = i
+	}
+	places := make([]int, len(seen)) // among the wanted ones
+	served := map[int]bool{}
+	for k, r := range seen {
+		i, is := at[r.Key()]
+		if places[k] = i; !is {
+			places[k] = len(want) // it is wanted before none
+			continue
+		}
+		first := !served[i]
+		served[i] = true
+		for j, before := range seen[:k] {
+			if first && places[j] > i && before.keeps(r, d) {
+				out = append(out, want[i])
+				break
+			}
+		}
+	}
+	for i, r := range want {
+		if !served[i] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// keeps reports whether a rule keeps requests from a later one that has another answer for them. One
+// for a more specific host keeps none: they are not for the host of the later one.
+func (r Rule) keeps(later Rule, d Dialect) bool {
+	if SameAction(r.Action, later.Action) || !Overlap(r, later, d) {
+		return false
+	}
+	hosts, covered := r.Hosts(), later.Hosts()
+	return len(hosts) == 0 || len(covered) == 0 || slices.ContainsFunc(covered, func(host routing.Host) bool {
+		return slices.ContainsFunc(hosts, func(h routing.Host) bool { return h.Covers(host) })
+	})
+}
+
 // A textSet is the set of texts that match a condition: all, or the union of texts and patterns.
 type textSet struct {
 	anything bool

@@ -18,6 +18,8 @@ type Rule struct {
 
 	// Origin has the routes of the rule, none for a guard of several Ingresses; desired side only.
 	Origin []diag.Source `json:"-"`
+	// Stays: the cloud has not moved or deleted the rule, so that others move instead; desired side only.
+	Stays bool `json:"-"`
 }
 
 // Fields has all fields of conditions, in canonical order.
