@@ -425,7 +425,7 @@ func (s RespaceRules) Do(o *lb.Observed, _ Result) {
 
 // withoutOrigin returns a rule without the fields of the desired side.
 func withoutOrigin(r lb.Rule) lb.Rule {
-	r.Origin = nil
+	r.Origin, r.Stays = nil, false
 	return r
 }
 

@@ -175,7 +175,7 @@ func (m *merger) replace(g gap) {
 type anchor struct{ Old, New int }
 
 // anchors pairs rules of equal key, the first with the first, and returns the longest list of pairs
-// that ascends in both lists.
+// that ascends in both lists, and has those that stay.
 func anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 	where := map[string][]int{}
 	for n, rule := range want {
@@ -188,6 +188,13 @@ func anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 		if at := where[k]; len(at) > 0 {
 			pairs = append(pairs, anchor{o, at[0]})
 			where[k] = at[1:]
+		}
+	}
+	for _, stays := range slices.Clone(pairs) {
+		if want[stays.New].Stays {
+			pairs = slices.DeleteFunc(pairs, func(p anchor) bool {
+				return (p.Old < stays.Old) != (p.New < stays.New)
+			})
 		}
 	}
 	return longestAscent(pairs)
