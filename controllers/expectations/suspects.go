@@ -109,32 +109,17 @@ func (d *differences) addDefault(seen, accepted lb.Action) {
 // addRules adds the accepted rules of a listener that the cloud does not have, or has behind one that
 // keeps requests from them, and the rules that were not accepted.
 func (d *differences) addRules(seen, accepted []lb.Rule, c lb.Dialect) {
-	at := map[string]int{} // of accepted rules
-	for i, r := range accepted {
-		at[r.Key()] = i
+	is := map[string]bool{}
+	for _, r := range accepted {
+		is[r.Key()] = true
 	}
-	places := make([]int, len(seen)) // among the accepted ones
-	has := make([]bool, len(accepted))
-	for k, r := range seen {
-		i, is := at[r.Key()]
-		if places[k] = i; !is {
-			places[k] = len(accepted)
+	for _, r := range seen {
+		if !is[r.Key()] {
 			d.addGone(r)
-			continue
 		}
-		if !has[i] && slices.ContainsFunc(places[:k], func(before int) bool { return before > i }) {
-			for j, before := range seen[:k] {
-				if places[j] > i && keeps(before, r, c) {
-					d.addOrigin(r)
-				}
-			}
-		}
-		has[i] = true
 	}
-	for i, r := range accepted {
-		if !has[i] {
-			d.addOrigin(r)
-		}
+	for _, r := range lb.Unserved(seen, accepted, c) {
+		d.addOrigin(r)
 	}
 }
 
@@ -175,16 +160,4 @@ func (d *differences) addUnruled(host routing.Host) {
 	if level.Miss != nil && !d.ruled[level.Miss.Source] {
 		d.namespaces = append(d.namespaces, level.Miss.Owner.Namespace)
 	}
-}
-
-// keeps reports whether a rule keeps requests from a later one that has another answer for them. The
-// more specific hosts of such a rule are named in the table, so it keeps none for these.
-func keeps(first, later lb.Rule, c lb.Dialect) bool {
-	if lb.SameAction(first.Action, later.Action) || !lb.Overlap(first, later, c) {
-		return false
-	}
-	hosts, covered := first.Hosts(), later.Hosts()
-	return len(hosts) == 0 || len(covered) == 0 || slices.ContainsFunc(covered, func(host routing.Host) bool {
-		return slices.ContainsFunc(hosts, func(h routing.Host) bool { return h.Covers(host) })
-	})
 }
