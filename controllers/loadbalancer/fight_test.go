@@ -44,6 +44,7 @@ func FuzzFight(f *testing.F) {
 	// Without expectations, after a restart or a part of a plan: what alice is served
 	f.Add(uint64(2147198360645994223)) // is behind a 404 that keeps requests from a rule that stays
 	f.Add(uint64(395178692895807327))  // gets another place
+	f.Add(uint64(1199723217411756831)) // a rule of bob does not move behind new hosts of alice
 	f.Fuzz(fight)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -31,7 +32,7 @@ func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts l
 			return
 		}
 		left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
-		concerned := concernsOthers(left, causes)
+		concerned := concernsOthers(left, causes) || keepsFromOthers(*o, causes)
 		if !r.planWithoutFailed(ctx, &rest, o, facts) {
 			o.Stuck = concerned
 			return
@@ -90,6 +91,25 @@ func (r *Reconciler) planWithoutFailed(
 			return false
 		}
 	}
+}
+
+// keepsFromOthers reports whether rules of the cloud keep requests from wanted ones that only some
+// namespaces do not ask for, as they are to move, or to go, after a step that failed.
+func keepsFromOthers(o outcome.Outcome, namespaces []string) bool {
+	for _, l := range o.Built.LoadBalancer.Listeners {
+		at := o.Observed.Listener(l.Port)
+		if at == nil {
+			continue
+		}
+		for _, r := range lb.Unserved(at.Plain().Rules, l.Rules, o.Capabilities.Dialect) {
+			if !slices.ContainsFunc(r.Origin, func(at diag.Source) bool {
+				return slices.Contains(namespaces, at.Namespace)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // concernsOthers reports whether a plan has steps that only some namespaces do not ask for.

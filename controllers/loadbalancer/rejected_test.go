@@ -592,3 +592,58 @@ func TestAChangeOfARuleForAnyHostDelaysNoNeighbour(t *testing.T) {
 		t.Error("the Ingress that alice deleted stays")
 	}
 }
+
+// A rule of bob for a wildcard is to move behind a new host of alice. The cloud does not create the new one,
+// does not delete the old one, or has no target group for it: the host comes before it nevertheless.
+func TestARuleThatDoesNotMoveAnswersNoNewHost(t *testing.T) {
+	for name, refuses := range map[string]func(plan.Step) bool{
+		"is not created": func(s plan.Step) bool {
+			create, is := s.(plan.CreateRule)
+			return is && strings.Contains(create.Rule.Key(), "bob/")
+		},
+		"is not deleted": func(s plan.Step) bool {
+			_, is := s.(plan.DeleteRule)
+			return is && strings.Contains(s.Detail(), "bob/")
+		},
+		"has no target group": func(s plan.Step) bool {
+			_, is := s.(plan.CreateTargetGroup)
+			return is && strings.Contains(s.ID(), "bob/")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+				for namespace, hosts := range map[string][]string{"alice": {"a0.example", "a1.example", "a2.example", "*.else"}, "bob": {"*"}} {
+					c.AllowedHosts = append(c.AllowedHosts, v1alpha1.AllowedHosts{Hosts: hosts,
+						NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}})
+				}
+			})
+			b.put(joins("alice", "a0", "a0.example", "/p0"))
+			b.work()
+			b.put(joins("bob", "b", "*.example", "/p1"))
+			b.put(joins("alice", "a2", "a2.else", "/p1", "/p3"))
+			b.work()
+			b.put(joins("alice", "a1", "a1.example", "/p0", "/p1"))
+			b.work()
+			b.put(joins("alice", "a1", "a1.else", "/p2", "/p5"))
+			b.work()
+			b.cloud.Refuses = func(s plan.Step) error {
+				if refuses(s) {
+					return providers.ErrDenied
+				}
+				return nil
+			}
+			if name == "has no target group" {
+				ing := joins("bob", "b", "*.example", "/p1")
+				ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
+				b.put(ing)
+			}
+			b.put(joins("alice", "a2", "a2.example", "/p0", "/p5"))
+			for range 3 {
+				b.work()
+				b.answers("a2.example", "/p0", "alice/web")
+				b.answers("a2.example", "/p1", "404")
+				b.answers("x.example", "/p1", "bob/web")
+			}
+		})
+	}
+}

@@ -97,14 +97,16 @@ func (w *without) leaveOut(x providers.Rejection) {
 			want.TargetGroups = append(want.TargetGroups, g.TargetGroup)
 		}
 	case plan.CreateRule:
-		w.created[place{port: s.Port, rule: s.Rule.MatchKey()}] = true
+		if !w.stays(s.Port, s.Rule) {
+			w.created[place{port: s.Port, rule: s.Rule.MatchKey()}] = true
+		}
 	case plan.ModifyRule:
 		w.changed[place{port: s.Port, rule: s.Rule.MatchKey()}] = s.Priority
 		if !w.closes(x.Origin) {
-			w.putBack(s.Port, s.Priority)
+			w.putBack(s.Port, s.Priority, nil)
 		}
 	case plan.DeleteRule:
-		w.putBack(s.Port, s.Priority)
+		w.stays(s.Port, s.Rule)
 	default:
 		w.leaveOutCertificate(x.Step)
 	}
@@ -210,14 +212,38 @@ func (w *without) changeCertificates(isLeftOut func(lb.Certificate) bool) {
 	slices.SortFunc(want.Certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
 }
 
+// stays puts a rule back of which a copy could not be created, or that could not be deleted, and reports
+// whether the cloud has it. If it is wanted, too, it was to move: it keeps its place in the cloud, and
+// its action there.
+func (w *without) stays(port int32, r lb.Rule) bool {
+	l, want := w.seen.Listener(port), w.wantedListener(port)
+	if l == nil || want == nil {
+		return false
+	}
+	key := r.MatchKey()
+	at := slices.IndexFunc(l.Rules, func(there lb.ObservedRule) bool { return there.MatchKey() == key })
+	if at < 0 {
+		return false
+	}
+	var origin []diag.Source
+	if i := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == key }); i >= 0 {
+		origin = want.Rules[i].Origin
+		want.Rules = slices.Delete(want.Rules, i, i+1)
+	}
+	w.changed[place{port, key}] = l.Rules[at].Priority
+	w.putBack(port, l.Rules[at].Priority, origin)
+	return true
+}
+
 // putBack adds a rule of the cloud to the wanted ones, before those that follow it in the cloud, and
 // guards hosts from it.
-func (w *without) putBack(port int32, priority int) {
+func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 	l, want := w.seen.Listener(port), w.wantedListener(port)
 	if l == nil || want == nil || l.Rule(priority) == nil {
 		return
 	}
 	stays := l.Rule(priority).Rule
+	stays.Origin, stays.Stays = origin, true
 	if !contains(want.Rules, stays) {
 		next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool {
 			return slices.ContainsFunc(l.Rules, func(there lb.ObservedRule) bool {
