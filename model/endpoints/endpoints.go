@@ -164,7 +164,8 @@ type Found struct {
 // Find returns the present targets of a backend. Other fields of the backend are not resolved
 // again.
 func Find(c *classSpec, b routing.Backend, now Objects) Found {
-	ref := Reference{Service: b.Service, PortName: string(b.Port), TargetType: b.TargetType}
+	ref := Reference{Service: b.Service, PortName: string(b.Port), TargetType: b.TargetType,
+		NodeLabels: b.NodeLabels}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
 		ref.PortName, ref.PortNumber = "", int32(number)
 	}

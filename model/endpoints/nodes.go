@@ -64,22 +64,47 @@ func closesNode(t corev1.Taint) bool {
 	return false
 }
 
-// nodePort returns the nodes that requests for a node port can be sent to: all nodes, or with
-// externalTrafficPolicy Local those that run a usable endpoint.
-func (b Objects) nodePort(port *corev1.ServicePort, family string) []routing.Target {
+// nodePort returns the nodes that requests for a node port can be sent to: those with the labels of
+// the backend, and with externalTrafficPolicy Local those of them that run a usable endpoint.
+func (b Objects) nodePort(port *corev1.ServicePort, to routing.Backend) []routing.Target {
 	if port.NodePort == 0 {
 		return nil
 	}
+	nodes := withLabels(b.Nodes, to.NodeLabels)
 	if b.Service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
-		return nodeTargets(b.Nodes, port.NodePort, family, func(string) bool { return true })
+		return nodeTargets(nodes, port.NodePort, to.Family, func(string) bool { return true })
 	}
 	hosts := map[string]bool{}
-	for _, e := range b.Slices.usable(port, family) {
+	for _, e := range b.Slices.usable(port, to.Family) {
 		if e.NodeName != nil {
 			hosts[*e.NodeName] = true
 		}
 	}
-	return nodeTargets(b.Nodes, port.NodePort, family, func(node string) bool { return hosts[node] })
+	return nodeTargets(nodes, port.NodePort, to.Family, func(node string) bool { return hosts[node] })
+}
+
+// withLabels returns the nodes that have all of some labels, "name=value,…"; all nodes for "".
+func withLabels(nodes []*corev1.Node, labels string) []*corev1.Node {
+	if labels == "" {
+		return nodes
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *corev1.Node) bool {
+		for label := range strings.SplitSeq(labels, ",") {
+			name, value, _ := strings.Cut(label, "=")
+			if has, is := n.Labels[name]; !is || has != value {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// labelled describes the labels of nodes.
+func labelled(labels string) string {
+	if labels == "" {
+		return ""
+	}
+	return " with the labels " + strings.ReplaceAll(labels, ",", ", ")
 }
 
 // nodeTargets returns nodes as targets, sorted. A Node without an address can be a target by the ID

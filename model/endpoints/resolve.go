@@ -28,6 +28,7 @@ type Reference struct {
 	PortName   string
 	PortNumber int32
 	TargetType string
+	NodeLabels string // of the nodes that are targets, as in routing.Backend
 	Speech     Speech
 	Provider   string // settings that only the provider understands, of a Backend
 }
@@ -62,6 +63,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 		Service:    ref.Service,
 		Port:       routing.ServicePort(cmp.Or(ref.PortName, strconv.Itoa(int(ref.PortNumber)))),
 		TargetType: ref.TargetType,
+		NodeLabels: ref.NodeLabels,
 		Family:     familyOf(behind.Service, behind.Slices),
 		Provider:   ref.Provider,
 	}}
@@ -127,7 +129,7 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 		r.disputed = true
 		return
 	case r.Backend.TargetType == v1alpha1.TargetTypeInstance:
-		r.Backend.Targets = behind.nodePort(port, r.Backend.Family)
+		r.Backend.Targets = behind.nodePort(port, r.Backend)
 	default:
 		endpoints = sortedTargets(append(endpoints, behind.waiting(port, r.Backend.Family)...))
 		r.Backend.Targets = endpoints
@@ -140,8 +142,8 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 			fmt.Sprintf("Service %s has no ready endpoint for port %d", r.Backend.Service, port.Port))
 	case len(r.Backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
 		r.Tell(diag.Warning, diag.NoNodes,
-			fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to "+
-				"node port %d", port.Port, r.Backend.Service, port.NodePort))
+			fmt.Sprintf("there is no node%s on which requests for port %d of Service %s may be sent to "+
+				"node port %d", labelled(r.Backend.NodeLabels), port.Port, r.Backend.Service, port.NodePort))
 	}
 }
 
@@ -250,7 +252,19 @@ func idOf(b routing.Backend) routing.BackendID {
 	if b.Provider != "" {
 		id += "/" + digestOf(b.Provider)
 	}
+	if b.NodeLabels != "" {
+		id += nodesPart + digestOf(b.NodeLabels)
+	}
 	return routing.BackendID(id)
+}
+
+// nodesPart begins the part of an ID that stands for the labels of nodes.
+const nodesPart = "/nodes-"
+
+// ChoosesNodes reports whether the targets of the backend with an ID are nodes with certain labels.
+func ChoosesNodes(id routing.BackendID) bool {
+	_, properties, _ := strings.Cut(string(id), ":")
+	return strings.Contains(properties, nodesPart)
 }
 
 // digestOf returns a short text that differs for different texts.

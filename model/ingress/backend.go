@@ -38,6 +38,9 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 		Speech:     endpoints.Speech{Protocol: asked.Protocol, Version: asked.Version},
 		Provider:   provider,
 	}
+	if ref.TargetType == v1alpha1.TargetTypeInstance {
+		ref.NodeLabels = asked.NodeLabels
+	}
 	r := v.pool.resolved[ref]
 	if r == nil {
 		r = v.resolve(name, ref)
@@ -62,8 +65,22 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 	if len(asked.HealthSaid) > 0 {
 		v.claimHealth(entry, v.Services[name], asked.HealthSaid, field)
 	}
+	if asked.NodeLabels != "" && ref.NodeLabels == "" {
+		v.tellUnusedLabels(entry.ID, field)
+	}
 	v.claimAttributes(entry, asked.GroupAttributes, field)
 	return r.Backend.ID
+}
+
+// tellUnusedLabels adds a diagnostic that targets which are not nodes are not chosen by labels.
+func (v *MemberBackends) tellUnusedLabels(id routing.BackendID, field string) {
+	p := endpoints.Problem{Severity: diag.Warning, Reason: diag.SettingConflict,
+		Text: fmt.Sprintf("it has no effect on %s, whose targets are not nodes: that needs target type "+
+			"instance", id)}
+	if !v.alreadyReported(p) {
+		v.Found = append(v.Found, diag.Diagnostic{Severity: p.Severity, Reason: p.Reason,
+			Source: v.settingSource(settings.TargetNodeLabels, field), Message: p.Text})
+	}
 }
 
 // claimHealth adds a member's settings to a health check, after those of older members.

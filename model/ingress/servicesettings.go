@@ -75,6 +75,7 @@ func (v *MemberBackends) settingsOf(service Name, field string) settings.Values 
 		// What is wrong with the annotations of the Ingress was reported.
 		merged, _ := settings.Read(all, &v.pool.class.LoadBalancerClassSpec, true)
 		out.TargetType, out.Protocol, out.Version = merged.TargetType, merged.Protocol, merged.Version
+		out.NodeLabels = merged.NodeLabels
 		out.HealthSaid, out.GroupAttributes = merged.HealthSaid, merged.GroupAttributes
 	}
 	v.ofServices[service] = out

@@ -125,7 +125,9 @@ type TargetGroup struct {
 	Health     routing.HealthCheck `json:"-"` // desired side only
 	Attributes map[string]string   `json:"-"` // desired side only
 	Tags       map[string]string   `json:"-"` // desired side only
-	Targets    []Target            `json:"-"` // desired side only: what to register first
+	// desired side only: of the nodes that are targets, as in routing.Backend
+	NodeLabels string   `json:"-"`
+	Targets    []Target `json:"-"` // desired side only: what to register first
 }
 
 // A Certificate is one that the provider imports for this load balancer. Other certificates of the

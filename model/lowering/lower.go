@@ -200,7 +200,7 @@ func targetGroups(t *precedence.Table, listeners []lb.Listener,
 			Version: b.Version, Family: b.Family, Digest: lb.DigestOf(lb.GroupSettings{HealthCheck: b.Health,
 				Attributes: attributes, Tags: t.Settings.Tags}),
 			Provider: b.Provider, Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags,
-			Targets: c.Targets(b.TargetType, b.Targets),
+			NodeLabels: b.NodeLabels, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
 	return groups, refusals

@@ -111,7 +111,11 @@ func (s ModifyCertificate) Detail() string {
 }
 func (s DeleteCertificate) Detail() string { return "" }
 func (s CreateTargetGroup) Detail() string {
-	return string(s.Group.Protocol) + " " + s.Group.TargetType
+	text := string(s.Group.Protocol) + " " + s.Group.TargetType
+	if s.Group.NodeLabels != "" {
+		text += " on nodes with " + s.Group.NodeLabels
+	}
+	return text
 }
 func (s ModifyTargetGroup) Detail() string { return "settings " + string(s.Group.Digest) }
 func (s RegisterTargets) Detail() string {

@@ -224,6 +224,7 @@ func (s CreateTargetGroup) Do(o *lb.Observed, r Result) {
 	}
 	seen := lb.ObservedTargetGroup{TargetGroup: s.Group, Handle: r.Handle}
 	seen.Health, seen.Attributes, seen.Tags, seen.Targets = routing.HealthCheck{}, nil, nil, nil
+	seen.NodeLabels = ""
 	at, _ := slices.BinarySearchFunc(o.TargetGroups, s.Group.ID,
 		func(g lb.ObservedTargetGroup, id lb.GroupID) int {
 			return cmp.Compare(g.ID, id)

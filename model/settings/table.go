@@ -21,6 +21,7 @@ const (
 	Scheme                = Prefix + "scheme"
 	LoadBalancerName      = Prefix + "load-balancer-name"
 	TargetType            = Prefix + "target-type"
+	TargetNodeLabels      = Prefix + "target-node-labels"
 	BackendProtocol       = Prefix + "backend-protocol"
 	BackendVersion        = Prefix + "backend-protocol-version"
 	TargetGroupAttributes = Prefix + "target-group-attributes"
@@ -58,6 +59,7 @@ type Values struct {
 	Scheme           string
 	LoadBalancerName string
 	TargetType       string
+	NodeLabels       string           // "name=value,…", sorted: of the nodes that are targets; "" for all
 	Protocol         routing.Protocol // of targets; "" if the Ingress does not set it
 	Version          routing.Version  // of HTTP of targets; "" if the Ingress does not set it
 	Ports            []v1alpha1.ListenPort
@@ -180,6 +182,21 @@ var Table = []Setting{
 		Good: []string{"ip", "instance"}, Bad: []string{"", "IP", "lambda"},
 		put:     func(v *Values, text string) error { v.TargetType = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.TargetType }),
+	},
+	{
+		Annotation: TargetNodeLabels, Type: list("list of `name=value`", 1, mostNodeLabels, nil),
+		Without: "all nodes", About: ServicePorts, Merge: OwnTargets,
+		Needs: "targets of type `instance`", Example: "pool=web,node.kubernetes.io/instance-type=m7g.large",
+		Doc: "The labels of the nodes that requests are sent to: a node has to have all of them. It counts " +
+			"for target type `instance`; with another one, the author gets an event. Without a node that " +
+			"has them, requests are answered 503. A node that loses such a label is removed from the " +
+			"targets.",
+		Good: []string{"pool=web", "a.b/c=d, node-role.kubernetes.io/worker="},
+		Bad:  []string{"", "pool", "=web", "pool=a b", "po/o/l=web", "pool=a,pool=b"},
+		put: func(v *Values, text string) (err error) {
+			v.NodeLabels, err = parseNodeLabels(text)
+			return err
+		},
 	},
 	{
 		Annotation: BackendProtocol, Type: oneOf(v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS),

@@ -61,7 +61,8 @@ var awsALB = controller{
 		{Changes, asCheckHealthy, nil, "healthy-threshold-count"},
 		{Changes, asCheckUnhealthy, nil, "unhealthy-threshold-count"},
 		{Changes, asCheckCodes, nil, "success-codes"},
-		{Changes, nothing, nil, "target-node-labels multi-cluster-target-group target-control-port.* enable-frontend-nlb frontend-nlb-*"},
+		{Changes, asNodeLabels, nil, "target-node-labels"},
+		{Changes, nothing, nil, "multi-cluster-target-group target-control-port.* enable-frontend-nlb frontend-nlb-*"},
 		{Harmless, nothing, nil, "dry-run-plan"},
 
 		// Of Alibaba Cloud besides.

@@ -113,6 +113,7 @@ var (
 
 	// Targets.
 	asTargetType = annotatedOr("target-type", "instance", "targetType")
+	asNodeLabels = annotated("target-node-labels", "pool=web")
 	asProtocol   = equivalent{
 		name: "fairlead.dev/backend-protocol", or: ", or appProtocol of the Service's port",
 		annotation: "fairlead.dev/backend-protocol", example: "fairlead.dev/backend-protocol: HTTPS",
