@@ -107,7 +107,8 @@ func TestChangedReach(t *testing.T) {
 	}{
 		"a heartbeat":         {edit: func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Unix(1, 0) }},
 		"another image":       {edit: func(n *corev1.Node) { n.Status.Images = nil }},
-		"a label of somebody": {edit: func(n *corev1.Node) { n.Labels = map[string]string{"team": "a"} }},
+		"an annotation":       {edit: func(n *corev1.Node) { n.Annotations = map[string]string{"team": "a"} }},
+		"a label":             {edit: func(n *corev1.Node) { n.Labels = map[string]string{"team": "a"} }, matters: true},
 		"cordoned":            {edit: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
 		"not ready":           {edit: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, matters: true},
 		"left out":            {edit: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, matters: true},
@@ -120,7 +121,7 @@ func TestChangedReach(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := ChangedAddresses(node(), node(c.edit)); got != c.matters {
+			if got := ChangedNode(node(), node(c.edit)); got != c.matters {
 				t.Errorf("it matters: %v, want %v", got, c.matters)
 			}
 			slim, err := slimNode(node(c.edit))

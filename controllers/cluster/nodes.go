@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,10 +30,11 @@ func NodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
 	return Pointers(list.Items), nil
 }
 
-// ChangedAddresses reports whether the fields that load balancers need of a Node have changed.
-// Heartbeats do not count.
-func ChangedAddresses(before, after client.Object) bool {
-	return endpoints.AddressesOf(before.(*corev1.Node)) != endpoints.AddressesOf(after.(*corev1.Node))
+// ChangedNode reports whether the fields that load balancers need of a Node have changed: its
+// addresses, its state, or its labels. Heartbeats do not count.
+func ChangedNode(before, after client.Object) bool {
+	return endpoints.AddressesOf(before.(*corev1.Node)) != endpoints.AddressesOf(after.(*corev1.Node)) ||
+		!maps.Equal(before.GetLabels(), after.GetLabels())
 }
 
 // slimNode keeps the fields of a Node that endpoints.AddressesOf reads. A Node lists all its

@@ -73,7 +73,12 @@ func TestOfANodeWhatIsReadIsKept(t *testing.T) {
 	}
 	beat := node.DeepCopy()
 	beat.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(time.Now().Add(time.Minute))
-	if ChangedAddresses(node, beat) || !ChangedAddresses(node, aNode("a", "10.0.0.9")) {
+	if ChangedNode(node, beat) || !ChangedNode(node, aNode("a", "10.0.0.9")) {
 		t.Error("a heartbeat is a change, or another address is none")
+	}
+	labelled := node.DeepCopy()
+	labelled.Labels = map[string]string{"pool": "web"}
+	if !ChangedNode(node, labelled) {
+		t.Error("another label is no change")
 	}
 }

@@ -62,7 +62,7 @@ func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey]
 
 // watchNodes watches Nodes as soon as a target group has Nodes as targets.
 func (r *Reconciler) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
-	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses,
+	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedNode,
 		queue.Recording(r.Backlog, func(context.Context, *corev1.Node) []lb.GroupKey {
 			return r.Book.onInstances()
 		}))

@@ -147,8 +147,8 @@ func TestAPodWithoutACacheReconcilesNothing(t *testing.T) {
 	})
 }
 
-// Nodes are watched once a group has them for targets. A change of an address reconciles these
-// groups.
+// Nodes are watched once a group has them for targets. A change of an address or of a label
+// reconciles these groups.
 func TestNodesAreWatchedOnceTheyAreTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t, interceptor.Funcs{})
@@ -166,6 +166,16 @@ func TestNodesAreWatchedOnceTheyAreTargets(t *testing.T) {
 		}
 		if got := w.updates(before, after); got != "a" {
 			t.Errorf("a change of a Node reconciles %q", got)
+		}
+		labelled := after.DeepCopy()
+		labelled.Labels = map[string]string{"pool": "web"}
+		if got := w.updates(after, labelled); got != "a" {
+			t.Errorf("a label of a Node reconciles %q", got)
+		}
+		alive := labelled.DeepCopy()
+		alive.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeDiskPressure}}
+		if got := w.updates(labelled, alive); got != "" {
+			t.Errorf("a sign of life of a Node reconciles %q", got)
 		}
 	})
 }
