@@ -113,8 +113,13 @@ func (o Outcome) Groups() []lb.TargetGroup {
 	if o.Withheld == "" {
 		return o.Built.LoadBalancer.TargetGroups
 	}
+	labels := map[lb.GroupID]string{} // which the cloud does not have
+	for _, g := range o.Built.LoadBalancer.TargetGroups {
+		labels[g.ID] = g.NodeLabels
+	}
 	var out []lb.TargetGroup
 	for _, g := range o.Observed.TargetGroups {
+		g.NodeLabels = labels[g.ID]
 		out = append(out, g.TargetGroup)
 	}
 	return out

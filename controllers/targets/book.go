@@ -45,8 +45,9 @@ type tracked struct {
 
 // A wanted group is a target group that a load balancer is going to have.
 type wanted struct {
-	service cluster.Ref
-	onNodes bool // its targets are Nodes
+	service    cluster.Ref
+	onNodes    bool   // its targets are Nodes
+	nodeLabels string // of these
 }
 
 // An expectation has the groups that the last compilation of a load balancer leads to.
@@ -109,10 +110,18 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		case !endpoints.SameTargets(&t.class, &class):
 			fresh = append(fresh, k)
 		}
+		labels := b.wanted[key].groups[g.ID].nodeLabels
+		if labels == "" { // of a group that is leaving
+			labels = t.backend.NodeLabels
+		}
+		if labels != t.backend.NodeLabels && !slices.Contains(fresh, k) {
+			fresh = append(fresh, k)
+		}
 		b.update(key, t, func(t *tracked) {
 			t.terms = shared
 			t.backend = routing.Backend{
 				ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family,
+				NodeLabels: labels,
 			}
 		})
 		b.byService.Add(cluster.RefFrom(cluster.KindService, g.Service), k)
@@ -178,6 +187,7 @@ func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	for _, g := range groups {
 		next.groups[g.ID] = wanted{
 			cluster.RefFrom(cluster.KindService, g.Service), g.TargetType == v1alpha1.TargetTypeInstance,
+			g.NodeLabels,
 		}
 	}
 	b.wanted[key] = next

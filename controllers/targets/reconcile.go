@@ -63,6 +63,10 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	if !ok {
 		return reconcile.Result{}, nil // it was deleted
 	}
+	if endpoints.ChoosesNodes(t.backend.ID) && t.backend.NodeLabels == "" {
+		// A former operator made it, and it is leaving: the labels are known only of wanted groups.
+		return reconcile.Result{}, nil
+	}
 	ctx = r.Waiting.WithCalls(ctx, k.Key)
 	found, outlook, err := r.want(ctx, t)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -360,6 +361,65 @@ func TestNodesAreTargets(t *testing.T) {
 		c.does("the Pod is not seen", cluster.Lag, "192.0.2.0", "192.0.2.1")
 		time.Sleep(cluster.Lag)
 		c.does("it is still not seen", 0)
+	})
+}
+
+// A group that chooses Nodes has those with its labels. An operator that never compiled it, as it is
+// leaving, does not know the labels, and leaves its targets as they are.
+func TestNodesWithLabelsAreTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTrial(t, interceptor.Funcs{})
+		for n := range 2 {
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%d", n)}}
+			node.Labels = map[string]string{"pool": "web", "zone": strconv.Itoa(n)}
+			node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("192.0.2.%d", n)}}
+			c.create(node)
+		}
+		c.pods([]int{1}, nil)
+		g := lb.TargetGroup{ID: "shop/web:80/instance/nodes-0123456789abcdef", Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeInstance, Family: "ipv4"}
+		k := lb.GroupKey{Key: key, ID: g.ID}
+		reconcile := func(want ...string) {
+			t.Helper()
+			result, err := c.Reconcile(t.Context(), k)
+			var got []string
+			for _, h := range c.cloud.has {
+				got = append(got, h.Target.Address)
+			}
+			if err != nil || result.RequeueAfter != 0 || !slices.Equal(got, want) {
+				t.Errorf("targets %v, %v, %v; want %v", got, result, err, want)
+			}
+		}
+		track := func() {
+			c.Book.Track(t.Context(), key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, observed(g))
+		}
+		woken := func() (n int) {
+			for len(c.Book.wake) > 0 {
+				<-c.Book.wake
+				n++
+			}
+			return n
+		}
+		track()
+		reconcile()
+		woken()
+		wanted := g
+		wanted.NodeLabels = "pool=web,zone=1"
+		c.Book.Expect(key, nil, []lb.TargetGroup{wanted})
+		track()
+		if n := woken(); n != 1 {
+			t.Errorf("%d groups are reconciled once the labels are known", n)
+		}
+		reconcile("192.0.2.1")
+		c.Book.Expect(key, nil, nil) // it is leaving
+		track()
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}
+		if err := c.client.Delete(t.Context(), node); err != nil {
+			t.Fatal(err)
+		}
+		reconcile()
+		if n := woken(); n != 0 {
+			t.Errorf("%d groups are reconciled", n)
+		}
 	})
 }
 
