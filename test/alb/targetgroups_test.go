@@ -2,11 +2,15 @@ package alb
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -117,6 +121,60 @@ func TestWhatAnotherProcessLetGoOfIsAskedAboutOnce(t *testing.T) {
 		}
 		if left := w.sim.Inventory()["target groups"]; refused > 2 || left > 0 {
 			t.Errorf("%d deletions are refused of %d target groups, and %d are left", refused, services, left)
+		}
+	})
+}
+
+// TestNodesAreChosenByTheirLabels has AWS register the nodes with a label, and one call more for a
+// node that loses it. Other labels are another target group, which takes over once it is healthy.
+func TestNodesAreChosenByTheirLabels(t *testing.T) {
+	inBubble(t, albsim.Options{}, func(w *world) {
+		w.nodes(3)
+		w.Nodes[0].Labels = map[string]string{"pool": "web", "zone": "a"}
+		w.Nodes[1].Labels = map[string]string{"pool": "web"}
+		w.service("web", 1)
+		w.serve("shop", map[string]string{"/": "web"}).Annotations["fairlead.dev/target-type"] = "instance"
+		registered := func() string {
+			w.Helper()
+			var out []string
+			for _, g := range w.seen.TargetGroups {
+				healths, err := w.cloud.Targets(w.Context(), w.key, g.ID)
+				if err != nil {
+					w.Fatal(err)
+				}
+				for _, h := range healths {
+					if h.State != lb.HealthDraining {
+						out = append(out, h.Target.Address)
+					}
+				}
+			}
+			slices.Sort(out)
+			return strings.Join(out, " ")
+		}
+		for _, c := range []struct{ labels, want string }{{"", "i-0 i-1 i-2"}, {"pool=web", "i-0 i-1"}, {"pool=web,zone=a", "i-0"}, {"pool=web", "i-0 i-1"}} {
+			w.annotate("target-node-labels", c.labels)
+			if c.labels == "" {
+				delete(w.Ingresses[0].Annotations, "fairlead.dev/target-node-labels")
+			}
+			w.settle()
+			time.Sleep(time.Hour) // for the group that requests have left
+			w.settle()
+			if got := registered(); got != c.want || len(w.seen.TargetGroups) != 1 {
+				t.Errorf("with the labels %q there are %s in %d groups, want %s", c.labels, got, len(w.seen.TargetGroups), c.want)
+			}
+		}
+		w.rests("the nodes have the labels")
+		w.sim.Forget()
+		w.Nodes[0].Labels = nil
+		w.settle()
+		var writes []string
+		for _, c := range w.sim.Calls() {
+			if c.Write {
+				writes = append(writes, c.Action)
+			}
+		}
+		if got := registered(); got != "i-1" || !slices.Equal(writes, []string{"DeregisterTargets"}) {
+			t.Errorf("without the label on one there are %s, after %v", got, writes)
 		}
 	})
 }

@@ -270,10 +270,14 @@ func onlyPending(err error) bool {
 func (w *world) track(built model.Built) {
 	w.groups = map[lb.GroupID]routing.Backend{}
 	for _, g := range w.seen.TargetGroups {
-		w.groups[g.ID] = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
-		if at := slices.IndexFunc(built.LoadBalancer.TargetGroups, func(t lb.TargetGroup) bool { return t.ID == g.ID }); at >= 0 && w.have[g.ID] == nil && g.Registered {
-			w.have[g.ID] = nil
+		b := routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		if at := slices.IndexFunc(built.LoadBalancer.TargetGroups, func(t lb.TargetGroup) bool { return t.ID == g.ID }); at >= 0 {
+			b.NodeLabels = built.LoadBalancer.TargetGroups[at].NodeLabels
+			if w.have[g.ID] == nil && g.Registered {
+				w.have[g.ID] = nil
+			}
 		}
+		w.groups[g.ID] = b
 	}
 	maps.DeleteFunc(w.have, func(id lb.GroupID, _ []lb.Target) bool { _, there := w.groups[id]; return !there })
 }
