@@ -99,6 +99,9 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *langu
 	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	refused := refuseSettings(&config, f.SettingsRefused)
+	var tagged []diag.Diagnostic
+	config.Settings.Tags, tagged = ingress.WithMemberTags(s, config.Settings.Tags)
+	refused = append(refused, tagged...)
 	refused = append(refused, checkAttributes(&config, s, c)...)
 	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lowering.Lower(table, c)

@@ -1,12 +1,8 @@
 package ingress
 
 import (
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -126,36 +122,14 @@ func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
 	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
 }
 
-// Bounds of tags.
-const (
-	longestTag    = 128
-	longestTagged = 256
-)
-
-// tagCharacters matches the names and values of tags that clouds accept.
-var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
-
 // validateTags refuses the tags by which Fairlead identifies its objects, and tags that clouds
 // refuse.
 func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
-		why := ""
-		switch value := tags[name]; {
-		case strings.HasPrefix(name, settings.Prefix):
-			why = "names that start with " + settings.Prefix + " are Fairlead's own"
-		case strings.HasPrefix(strings.ToLower(name), "aws:"):
-			why = "names that start with aws: are the cloud's own"
-		case name == "" || utf8.RuneCountInString(name) > longestTag:
-			why = fmt.Sprintf("names have 1 to %d characters", longestTag)
-		case utf8.RuneCountInString(value) > longestTagged:
-			why = fmt.Sprintf("values have at most %d characters", longestTagged)
-		case !tagCharacters.MatchString(name) || !tagCharacters.MatchString(value):
-			why = "names and values are of letters, digits, spaces and _.:/=+-@"
-		default:
-			continue
+		if why := settings.RefusesTag(name, tags[name]); why != "" {
+			errs = append(errs, field.Invalid(at.Key(name), name, why))
 		}
-		errs = append(errs, field.Invalid(at.Key(name), name, why))
 	}
 	return errs
 }

@@ -209,6 +209,7 @@ func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 	s, _ := WithoutOtherWebACLs(snapshots[0], cloudHas())
 	config, _ := Translate(s, Certificates{})
 	config.Protection, _ = Protect(s, cloudHas())
+	config.Settings.Tags, _ = WithMemberTags(s, config.Settings.Tags)
 	config.Settings.Attributes, _ = WithMemberAttributes(s, config.Settings.Attributes,
 		func(string, string) string { return "" })
 	return s, config
@@ -304,7 +305,7 @@ func aSecretOnce(t *testing.T, namespace string) any {
 // othersOf is what a load balancer is to all namespaces but one: what holds for it and for the
 // ports on which another namespace is served, and what is served of the others.
 func othersOf(c routing.Config, namespace string) []string {
-	out := []string{fmt.Sprintf("protection %+v attributes %v", c.Protection, c.Settings.Attributes)}
+	out := []string{fmt.Sprintf("protection %+v attributes %v tags %v", c.Protection, c.Settings.Attributes, c.Settings.Tags)}
 	ports := map[int32]bool{}
 	for _, r := range c.Routes {
 		if r.Owner.Namespace != namespace {

@@ -41,6 +41,7 @@ const (
 	ImplementationSpecific = Prefix + "implementation-specific"
 	ListenerAttributes     = Prefix + "listener-attributes"
 	MutualAuthentication   = Prefix + "mutual-authentication"
+	Tags                   = Prefix + "tags"
 
 	HealthPath      = Prefix + "health-check-path"
 	HealthPort      = Prefix + "health-check-port"
@@ -82,6 +83,7 @@ type Values struct {
 	// PortAttributes has the attributes of listeners that the Ingress sets, by port and name.
 	PortAttributes map[int32]map[string]string
 	Mutual         MutualSetting
+	Tags           map[string]string // of the load balancer, without those of the class
 	// HealthSaid has the Ingress's settings of health checks, by annotation, for HealthCheck.
 	HealthSaid map[string]string
 	health     routing.HealthCheck
@@ -515,6 +517,27 @@ var Table = []Setting{
 		Good: []string{"a=b", "idle_timeout.timeout_seconds=30, routing.http2.enabled=false"},
 		Bad:  []string{"", "a", "a=", "=b", "a=b,a=c"},
 		put:  putListed(LoadBalancerAttributes, balancerAttributes),
+	},
+	{
+		Annotation: Tags, Type: list("list of `name=value`", 0, 0, nil),
+		Without: "`tags` of the class alone",
+		About:   LoadBalancer, Merge: OldestForAll,
+		Merged:  "per load balancer and name; the oldest Ingress decides, the others get an event",
+		Example: "team=shop,cost-centre=4711",
+		Doc: "Tags besides those of the class, for the load balancer and all that is made for it alone: " +
+			"its listeners, target groups, security group and imported certificates. One that `tags` of " +
+			"the class has stays as it is there. The names that the class cannot have cannot be set here " +
+			"either: those that start with `fairlead.dev/` or `aws:`. Nor can those by which controllers " +
+			"of Kubernetes recognise objects: `kubernetes.io/`, `k8s.io/` and `k8s.aws/`, with any domain " +
+			"before them. There are 40 at most, with those of the class: what the oldest Ingresses ask " +
+			"for holds.",
+		Good: []string{"a=b", "team=shop, cost-centre=4711", "a=", "a=b=c"},
+		Bad: []string{"", "a", "=b", "a=b,a=c", "fairlead.dev/key=a", "AWS:a=b", "a=b;c",
+			"kubernetes.io/cluster/shop=owned", "elbv2.k8s.aws/cluster=shop"},
+		put: func(v *Values, text string) (err error) {
+			v.Tags, err = parseTags(text)
+			return err
+		},
 	},
 	{
 		Annotation: HealthPath, Class: "healthCheck.path", Type: healthPath, Default: "/",

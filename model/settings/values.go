@@ -58,7 +58,8 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 	found = slices.Concat(found,
 		setTwice(TargetGroupAttributes, said[Of(TargetGroupAttributes)], given.GroupAttributes),
 		setTwice(LoadBalancerAttributes, said[Of(LoadBalancerAttributes)], given.BalancerAttributes),
-		given.withoutReserved(c), uncounted.withoutReserved(c))
+		given.withoutReserved(c), uncounted.withoutReserved(c),
+		given.withoutTagsOf(c), uncounted.withoutTagsOf(c))
 	given.Inbound, given.TLSPolicyOfClass = CanonicalInbound(given.Inbound), c.TLSPolicy
 	for _, s := range forbidden {
 		found = append(found, s.refusal(annotations[s.Annotation], given))

@@ -61,7 +61,7 @@ var (
 	asSubnets    = equivalent{name: "subnets", of: theClass, or: ", or subnetTags", example: "subnets: [subnet-0a1b2c, subnet-0d4e5f]"}
 	asAttributes = annotatedOr("load-balancer-attributes", "idle_timeout.timeout_seconds=120", "attributes")
 	asTimeout    = annotatedOr("idle-timeout-seconds", `"120"`, "attributes")
-	asTags       = equivalent{name: "tags", of: theClass, example: "tags: {team: shop}"}
+	asTags       = annotatedOr("tags", "team=shop", "tags")
 	asDefault    = equivalent{name: "spec.defaultBackend", of: "the Ingress", example: "defaultBackend: {service: {name: web, port: {number: 80}}}"}
 
 	// Ports and TLS.
