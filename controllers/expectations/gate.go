@@ -120,10 +120,10 @@ func (g *Gate) Suspects(set *Set, c Change, leftOut []string) Suspects {
 }
 
 // servedTable returns the table that is served now; nil if nothing is. After a restart, that is what
-// was last accepted, without the namespaces of which something else is served: all that they violate
-// counts as new. So does what others violate on hosts that these namespaces, or rules that go, keep
-// from them. The same is done while expectations cannot be read, if only a part of the last plan was
-// carried out: the routes that this part added are not new.
+// was last accepted, without the routes that the cloud does not serve: what these violate counts as
+// new. So does what others violate on hosts that rules that go keep from them. The same is done while
+// expectations cannot be read, if only a part of the last plan was carried out: the routes that this
+// part added are not new.
 func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
@@ -139,16 +139,8 @@ func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	case known != nil:
 		return known
 	}
-	last := c.lastAccepted()
-	built := model.Compile(last, c.Facts, c.Capabilities)
-	other := differing(c.Observed, built, c.Capabilities.Dialect)
-	if len(other.namespaces)+len(other.hosts) == 0 {
-		return built.Table
-	}
-	without := model.Compile(last.Without(slices.DeleteFunc(slices.Clone(last.Members),
-		func(m ingress.Member) bool { return !slices.Contains(other.namespaces, m.Namespace) })),
-		c.Facts, c.Capabilities)
-	return other.closed(built.Table, without.Table)
+	built := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities)
+	return differing(c.Observed, built, c.Capabilities.Dialect).served(built.Table)
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,

@@ -1,13 +1,14 @@
 package expectations
 
 import (
+	"math"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -45,13 +46,11 @@ func (s Suspects) isGivenUp(o Offence) bool {
 		!slices.ContainsFunc(s.next.Names, func(n routing.Name) bool { return n.Host == o.Named })
 }
 
-// differing returns what differs in the cloud from what was last accepted: the namespaces whose answers
-// the cloud does not have, or of which it has others, and the hosts of rules that go. Settings of a
-// load balancer and of its ports are compared as they were last accepted. The cloud may have others;
-// a plan sets them back, and no namespace is the cause. So do other places of rules that change no
-// answer.
+// differing returns what the cloud does not serve of what was last accepted. Settings of a load balancer
+// and of its ports are compared as they were last accepted. The cloud may have others; a plan sets them
+// back, and nothing of a namespace is the cause. So do other places of rules that change no answer.
 func differing(seen *lb.Observed, accepted model.Built, c lb.Dialect) differences {
-	var d differences
+	d := differences{unserved: map[diag.Source]bool{}}
 	for _, l := range accepted.LoadBalancer.Listeners {
 		d.table, d.port, d.ruled = accepted.Table, l.Port, map[diag.Source]bool{}
 		for _, r := range l.Rules {
@@ -59,51 +58,53 @@ func differing(seen *lb.Observed, accepted model.Built, c lb.Dialect) difference
 				d.ruled[source] = true
 			}
 		}
-		var rules []lb.Rule
-		if at := seen.Listener(l.Port); at == nil {
-			d.addUnruled(routing.Any)
-		} else {
-			rules = at.Plain().Rules
-			d.addDefault(at.Default, l.Default)
+		at := seen.Listener(l.Port)
+		if at == nil {
+			at = &lb.ObservedListener{}
 		}
-		d.addRules(rules, l.Rules, c)
+		if !lb.SameAction(at.Default, l.Default) {
+			d.addUnruled(routing.Any)
+		}
+		d.addRules(at.Plain().Rules, l.Rules, c)
 	}
 	return d
 }
 
+// differences are what the cloud does not serve of what was accepted.
 type differences struct {
-	namespaces []string
-	hosts      []routing.Host // of rules that go
+	unserved map[diag.Source]bool // routes and default backends
+	gone     []routing.Route      // with the requests of rules that go
 
 	table *precedence.Table // the last accepted one
 	port  int32             // whose rules are compared
 	ruled map[diag.Source]bool
 }
 
-// closed returns a table in which no less specific host answers for the hosts of rules that go, nor
-// for those of the namespaces that differ: what such a rule or host covers is not served yet.
-func (d differences) closed(accepted, without *precedence.Table) *precedence.Table {
-	config := without.Config
-	config.Names = slices.Clone(config.Names)
-	for _, n := range accepted.Names {
-		if slices.Contains(d.namespaces, n.Owner.Namespace) {
-			config.Names = append(config.Names, routing.Name{Host: n.Host, Owner: n.Owner})
+// served returns the table of what is served. What is not served yet, and the requests of rules that go,
+// are answered 404, and no less specific host answers for a host that only such rules have.
+func (d differences) served(accepted *precedence.Table) *precedence.Table {
+	if len(d.unserved)+len(d.gone) == 0 {
+		return accepted
+	}
+	config := accepted.Config
+	config.Routes, config.Defaults = slices.Clone(config.Routes), slices.Clone(config.Defaults)
+	for i := range config.Routes {
+		if r := &config.Routes[i]; d.unserved[r.Source] {
+			r.Action = routing.NotFound()
 		}
 	}
-	for _, host := range d.hosts {
-		if host != routing.Any {
-			config.Names = append(config.Names, routing.Name{Host: host})
+	for i := range config.Defaults {
+		if miss := &config.Defaults[i]; d.unserved[miss.Source] {
+			miss.Action = routing.NotFound()
+		}
+	}
+	config.Routes, config.Names = append(config.Routes, d.gone...), slices.Clone(config.Names)
+	for _, r := range d.gone {
+		if r.Host != routing.Any {
+			config.Names = append(config.Names, routing.Name{Host: r.Host})
 		}
 	}
 	return precedence.New(config)
-}
-
-// addDefault adds the default action of a listener, if it differs.
-func (d *differences) addDefault(seen, accepted lb.Action) {
-	if !lb.SameAction(seen, accepted) {
-		d.namespaces = append(d.namespaces, plan.NamespacesOf(lb.Rule{Action: seen})...)
-		d.addUnruled(routing.Any)
-	}
 }
 
 // addRules adds the accepted rules of a listener that the cloud does not have, or has behind one that
@@ -119,33 +120,40 @@ func (d *differences) addRules(seen, accepted []lb.Rule, c lb.Dialect) {
 		}
 	}
 	for _, r := range lb.Unserved(seen, accepted, c) {
-		d.addOrigin(r)
+		for _, source := range r.Origin {
+			d.unserved[source] = true
+		}
 	}
 }
 
 // addGone adds a rule that was not accepted, whether it forwards or answers 404. Routes without a rule
 // of their own, because a less specific one of their Ingress has the same answer, may be behind it.
 func (d *differences) addGone(r lb.Rule) {
-	d.namespaces = append(d.namespaces, plan.NamespacesOf(r)...)
-	d.hosts = append(d.hosts, r.Hosts()...)
-	if len(r.Conditions) == 1 && r.Condition("host") != nil &&
-		lb.SameAction(r.Action, lb.FromRouting(routing.NotFound())) {
-		return // it is behind all routes of its hosts
+	gone := routing.Route{Action: routing.NotFound(), Ports: []int32{d.port}, Path: routing.Root}
+	isGuard := len(r.Conditions) == 1 && r.Condition("host") != nil && lb.SameAction(r.Action, lb.FromRouting(gone.Action))
+	if gone.Owner.Order = math.MinInt; isGuard {
+		gone.Owner.Order = math.MaxInt // it is behind all routes of its hosts
 	}
-	for _, host := range r.Hosts() {
-		d.addUnruled(host)
+	for _, gone.Host = range r.Hosts() {
+		if !isGuard {
+			d.addUnruled(gone.Host)
+		}
+		c := r.Condition("path")
+		if c == nil || len(c.Regex) > 0 {
+			d.gone = append(d.gone, gone)
+			continue
+		}
+		for _, value := range c.Values {
+			one := gone
+			if one.Path = (routing.Path{Type: routing.Exact, Value: value}); strings.ContainsAny(value, "*?") {
+				one.Path.Type = routing.Glob
+			}
+			d.gone = append(d.gone, one)
+		}
 	}
 }
 
-// addOrigin adds the namespaces of a rule.
-func (d *differences) addOrigin(r lb.Rule) {
-	for _, source := range r.Origin {
-		d.namespaces = append(d.namespaces, source.Namespace)
-	}
-}
-
-// addUnruled adds the namespaces with routes for a host that no rule is made of, or with its default
-// backend.
+// addUnruled adds the routes for a host that no rule is made of, and its default backend.
 func (d *differences) addUnruled(host routing.Host) {
 	level := d.table.Level(d.port, host)
 	if level == nil {
@@ -154,10 +162,10 @@ func (d *differences) addUnruled(host routing.Host) {
 	live, _ := level.Reachable()
 	for _, r := range live {
 		if !d.ruled[r.Source] {
-			d.namespaces = append(d.namespaces, r.Owner.Namespace)
+			d.unserved[r.Source] = true
 		}
 	}
 	if level.Miss != nil && !d.ruled[level.Miss.Source] {
-		d.namespaces = append(d.namespaces, level.Miss.Owner.Namespace)
+		d.unserved[level.Miss.Source] = true
 	}
 }

@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -412,5 +413,128 @@ func TestAPathThatNeedsNoRuleAcrossARestart(t *testing.T) {
 			r.answers("a.example", "/admin", "404")
 			r.checkAliceIsFree()
 		})
+	}
+}
+
+// A step of a change fails, the expectations are gone, and another operator takes over. What else is served
+// stays so: other Ingresses of the namespace, and of others on the same host.
+func TestAChangeThatIsHalfDoneAcrossARestart(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		for _, fails := range []string{"create rule", "delete rule", "target group", "nothing"} {
+			t.Run(fmt.Sprintf("shared %t, %s fails", shared, fails), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRestart(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+						if shared {
+							c.Hosts = v1alpha1.HostsShared
+						}
+					})
+					who := "alice"
+					if shared {
+						who = "bob"
+					}
+					r.put(joins("alice", "a0", "a0.example", "/p0"))
+					r.put(joins("alice", "a1", "a1.example", "/p0"))
+					if shared {
+						r.put(joins("bob", "b0", "a0.example", "/b"))
+					}
+					r.work()
+					r.answers("a0.example", "/p0", "alice/web")
+					r.cloud.Refuses = func(s plan.Step) error {
+						switch s.(type) {
+						case plan.CreateRule:
+							if fails != "create rule" {
+								return nil
+							}
+						case plan.DeleteRule:
+							if fails != "delete rule" {
+								return nil
+							}
+						case plan.CreateTargetGroup:
+							if fails != "target group" {
+								return nil
+							}
+						default:
+							return nil
+						}
+						if strings.Contains(s.ID()+s.Detail(), who+"/") {
+							return stepErrors["Denied"]
+						}
+						return nil
+					}
+					name, path := "a0", "/p0"
+					if shared {
+						name, path = "b0", "/b"
+					}
+					ing := joins(who, name, "a0.example", path+"new", path+"other")
+					ing.Spec.Rules[0].HTTP.Paths[1].Backend.Service = toService("other")
+					r.put(ing)
+					r.work()
+					r.rules("")
+					r.takeOver()
+					for range 2 {
+						r.work()
+						r.answers("a1.example", "/p0", "alice/web")
+						r.answers("alice.example", "/old", "alice/web")
+						r.answers("bob.example", "/old", "bob/web")
+						if shared {
+							r.answers("a0.example", "/p0", "alice/web")
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A host that has another path loses the one with a 403, of which the record has no version.
+func TestAForgottenPathOfAHostAcrossARestart(t *testing.T) {
+	for _, miss := range []string{"", v1alpha1.HostMissLessSpecific} {
+		for _, order := range []bool{false, true} {
+			for _, under := range []string{"", "*.example"} {
+				for _, act := range []string{"edits", "deletes"} {
+					t.Run(fmt.Sprintf("hostMiss %q, order %t, under %q, %s", miss, order, under, act), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							r := newRestart(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+								c.HostMiss = miss
+								if order {
+									c.Precedence = v1alpha1.PrecedenceOrder
+								}
+							})
+							r.rules("")
+							r.rules(noAdminAtA)
+							r.asksForPage("cover", "a.example", "/admin")
+							r.put(joins("bob", "more", "a.example", "/x"))
+							r.work()
+							r.put(joins("bob", "root", under, "/"))
+							r.work()
+							r.answers("a.example", "/admin", "403")
+							r.answers("a.example", "/x", "bob/web")
+							known := r.Records.Get(sharedKey)
+							record := *known.DeepCopy()
+							for i := range record.Memory.Members {
+								if m := &record.Memory.Members[i]; m.Ingress == "bob/cover" {
+									m.LastAccepted, m.Forgotten = nil, true
+								}
+							}
+							if err := r.Records.Save(r.Context(), sharedKey, record); err != nil {
+								t.Fatal(err)
+							}
+							if act == "edits" {
+								r.asksForPage("cover", "a.example", "/else")
+							} else {
+								r.remove("bob", "cover", true)
+							}
+							r.takeOver()
+							for range 2 {
+								r.work()
+								r.answers("a.example", "/admin", "404")
+								time.Sleep(time.Hour)
+							}
+							r.answers("a.example", "/x", "bob/web")
+						})
+					})
+				}
+			}
+		}
 	}
 }
