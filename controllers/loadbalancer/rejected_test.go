@@ -647,3 +647,42 @@ func TestARuleThatDoesNotMoveAnswersNoNewHost(t *testing.T) {
 		})
 	}
 }
+
+// The cloud does not delete a rule of bob for any host, or for a wildcard. Where misses go on to less
+// specific hosts, too, it answers no new host of alice, as nothing is left there to go on to.
+func TestARuleThatStaysAnswersNoMisses(t *testing.T) {
+	for name, edit := range map[string]func(*v1alpha1.LoadBalancerClassSpec){
+		"Answer":       func(*v1alpha1.LoadBalancerClassSpec) {},
+		"LessSpecific": func(c *v1alpha1.LoadBalancerClassSpec) { c.HostMiss = v1alpha1.HostMissLessSpecific },
+		"Order":        func(c *v1alpha1.LoadBalancerClassSpec) { c.Precedence = v1alpha1.PrecedenceOrder },
+	} {
+		for _, host := range []string{"", "*.example"} {
+			t.Run(fmt.Sprintf("%s, %q", name, host), func(t *testing.T) {
+				b := newSharedBench(t, edit)
+				b.put(joins("alice", "a0", "a0.example", "/p0"))
+				b.put(joins("alice", "new", "new.example", "/p0"))
+				b.put(joins("bob", "b", host, "/p1"))
+				b.work()
+				b.answers("x.example", "/p1", "bob/web")
+				b.put(joins("alice", "new", "new.else", "/p0"))
+				b.work()
+				b.cloud.Refuses = func(s plan.Step) error {
+					if _, deletes := s.(plan.DeleteRule); deletes && strings.Contains(s.Detail(), "bob/") {
+						return providers.ErrDenied
+					}
+					return nil
+				}
+				b.remove("bob", "b", false)
+				b.work()
+				b.put(joins("alice", "new", "new.example", "/p0"))
+				for range 3 {
+					b.work()
+					b.answers("new.example", "/p0", "alice/web")
+					b.answers("new.example", "/p1", "404")
+					b.answers("a0.example", "/p1", "404")
+					b.answers("x.example", "/p1", "bob/web")
+				}
+			})
+		}
+	}
+}

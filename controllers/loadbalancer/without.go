@@ -329,14 +329,20 @@ func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule
 	}
 	var hosts []string
 	for _, level := range w.built.Table.Levels(l.Port) {
-		if (level.Stops || level.Closed) && level.Miss == nil && len(level.Next) == 0 &&
-			!guarded[level.Host] && isBelow(level.Host, stays) {
+		if !answersMisses(level) && !guarded[level.Host] && isBelow(level.Host, stays) {
 			hosts = append(hosts, string(level.Host))
 		}
 	}
 	for some := range slices.Chunk(hosts, w.most) {
 		add(lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: some}}, Action: notFound})
 	}
+}
+
+// answersMisses reports whether anything may answer the requests that match no route of a host.
+func answersMisses(l *precedence.Level) bool {
+	return l.Miss != nil || slices.ContainsFunc(l.Next, func(next *precedence.Level) bool {
+		return next.Miss != nil || len(next.Routes) > 0
+	})
 }
 
 // covers reports whether a rule of the cloud keeps requests from a later one that stays, so that it
