@@ -44,7 +44,7 @@ func Ask(s ingress.Snapshot) lb.Questions {
 	}
 	q.Settings, q.GroupSettings = ingress.ProviderSettings(s)
 	if len(s.Members) > 0 { // otherwise it will be deleted, in any network
-		q.Network = ingress.NetworkOf(s)
+		q.Network = ingress.NetworkOf(s).Network
 	}
 	return q
 }
@@ -93,15 +93,27 @@ func certificatesOf(f lb.Facts, known record.Record) ingress.Certificates {
 // compile runs the compiler's stages: policies, translation, table, rules.
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
 	protection := protectionOf(f, c)
-	s, diagnostics := applyPolicies(s, policyChain(f, protection))
+	cloud := ingress.CloudNetwork{Asked: f.Network, Groups: f.SecurityGroups, Unmet: f.Unmet,
+		Exists: f.Digest != "" || f.InUse.Listeners > 0}
+	s, diagnostics := applyPolicies(s, policyChain(f, protection, cloud))
+	network := ingress.NetworkOf(s)
+	if len(network.SecurityGroups) > 0 { // their owner limits the sources
+		c.Inbound = false
+	}
 	config, translated := ingress.Translate(s, certificatesOf(f, s.Recorded))
 	shielded, protected := ingress.Protect(s, protection)
 	config.Protection = shielded
-	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
+	keeps := cloud.Keeps(network)
+	if config.Settings.IPFamily = network.IPFamily; !keeps {
+		config.Settings.Subnets = f.Subnets
+		if len(network.SecurityGroups) > 0 {
+			config.Settings.SecurityGroups = f.SecurityGroups
+		}
+	}
 	refused := refuseSettings(&config, f.SettingsRefused)
 	var tagged []diag.Diagnostic
 	config.Settings.Tags, tagged = ingress.WithMemberTags(s, config.Settings.Tags)
-	refused = append(refused, tagged...)
+	refused = slices.Concat(refused, tagged, network.Diagnostics(cloud))
 	refused = append(refused, checkAttributes(&config, s, c)...)
 	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lowering.Lower(table, c)
@@ -109,7 +121,8 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *langu
 	for i := range balancer.Certificates {
 		balancer.Certificates[i].MostOfNamespace = s.Class.MostCertificates()
 	}
-	if ingress.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
+	balancer.Decided = network.Decided
+	if keeps && cloud.Exists || ingress.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay unchanged
 	}
 	if s.Ends(config) {

@@ -19,7 +19,8 @@ type policy struct {
 }
 
 // policyChain returns all policies, in order.
-func policyChain(f lb.Facts, protection ingress.CloudProtection) []policy {
+func policyChain(f lb.Facts, protection ingress.CloudProtection,
+	network ingress.CloudNetwork) []policy {
 	return []policy{
 		{"a name that something else in the account has",
 			func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
@@ -35,6 +36,11 @@ func policyChain(f lb.Facts, protection ingress.CloudProtection) []policy {
 		{"a class with settings that the provider does not take",
 			func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
 				return ingress.WithoutRefusedSettings(s, f.SettingsRefused)
+			}},
+		{"other security groups than those of the load balancer", ingress.WithoutOtherGroups},
+		{"security groups that the cloud does not have",
+			func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
+				return ingress.WithoutMissingGroups(s, network)
 			}},
 	}
 }

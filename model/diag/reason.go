@@ -372,9 +372,10 @@ var Reasons = []Doc{
 		"Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet,
 		"The cloud has no such network as the class asks for: subnets or security groups are missing, " +
-			"or a security group of the nodes takes no rule. A load balancer that is there stays where it " +
-			"stands.",
-		"The message says what is missing, or why; create it, or correct the class."},
+			"or a security group of the nodes takes no rule; or there is none such as an Ingress asks for. A " +
+			"load balancer that is there keeps its subnets and its groups, and none is made without the " +
+			"security groups that it is to have.",
+		"The message says what is missing, or why; create it, or correct the class or the Ingress."},
 	{SettingsRefused,
 		"The provider does not take what `spec.provider` of the class or of the Backend says. Of a " +
 			"class, what asks for the load balancer anew is not served, and what was served before stays; " +

@@ -38,6 +38,7 @@ func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (setti
 	}
 	found = append(found, checkRedirect(NewMember(ing, given))...)
 	found = append(found, checkPortSettings(NewMember(ing, given))...)
+	found = append(found, checkNetwork(NewMember(ing, given))...)
 	if port := given.HealthSaid[settings.HealthPort]; port != "" &&
 		!settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
 		found = append(found, aboutAnnotation(ing, settings.HealthPort, diag.Error,

@@ -21,12 +21,12 @@ import (
 func servedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
 		Internal: s.Scheme == v1alpha1.SchemeInternal,
-		DualStack: c.IPFamily == v1alpha1.IPFamilyDualStack ||
-			c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
+		DualStack: s.IPFamily == v1alpha1.IPFamilyDualStack ||
+			s.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
 		TargetType:     s.TargetType,
 		TLS:            len(ing.Spec.TLS) > 0,
 		Inbound:        s.Inbound,
-		SecurityGroups: c.SecurityGroups,
+		SecurityGroups: slices.Concat(c.SecurityGroups, s.SecurityGroups), // one of them is empty
 		Annotations:    ing.Annotations,
 	}
 	for _, p := range s.Ports {

@@ -185,6 +185,9 @@ func drawMember(rng *rand.Rand, namespace string, n int, group string) *networki
 		delete(ing.Annotations, settings.ListenerAttributes)
 		delete(ing.Annotations, settings.MutualAuthentication)
 	}
+	if found := checkNetwork(NewMember(ing, read(ing))); len(found) > 0 { // of two that exclude each other
+		delete(ing.Annotations, []string{settings.Inbound, settings.SecurityGroups}[rng.IntN(2)])
+	}
 	return ing
 }
 
@@ -207,7 +210,10 @@ func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}
 	s, _ := WithoutOtherWebACLs(snapshots[0], cloudHas())
+	s, _ = WithoutOtherGroups(s)
 	config, _ := Translate(s, Certificates{})
+	n := NetworkOf(s)
+	config.Settings.IPFamily, config.Settings.Subnets, config.Settings.SecurityGroups = n.IPFamily, n.Subnets, n.SecurityGroups
 	config.Protection, _ = Protect(s, cloudHas())
 	config.Settings.Tags, _ = WithMemberTags(s, config.Settings.Tags)
 	config.Settings.Attributes, _ = WithMemberAttributes(s, config.Settings.Attributes,
@@ -228,7 +234,7 @@ func obviouslyLess(l routing.Listener, asked *routing.MutualAuthentication) bool
 func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 	rng := drawing(t)
 	namespaces := []string{"alice", "bob", "platform"}
-	refused, narrowed, verified := 0, 0, 0
+	refused, narrowed, verified, grouped := 0, 0, 0, 0
 	for range 800 {
 		var given []any
 		group := "edge"
@@ -242,10 +248,11 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 			namespaces = []string{"alice"}
 			given = append(given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}))
 		}
-		asked, askedMutual := map[string][]string{}, map[string]settings.MutualSetting{}
+		asked, askedMutual, askedGroups := map[string][]string{}, map[string]settings.MutualSetting{}, map[string][]string{}
 		for n := range 2 + rng.IntN(5) {
 			ing := drawMember(rng, namespaces[rng.IntN(len(namespaces))], n, group)
 			askedMutual[ing.Namespace+"/"+ing.Name] = read(ing).Mutual
+			askedGroups[ing.Namespace+"/"+ing.Name] = read(ing).SecurityGroups
 			if text := ing.Annotations[settings.Inbound]; text != "" {
 				asked[ing.Namespace+"/"+ing.Name] = strings.Split(strings.ReplaceAll(text, " ", ""), ",")
 			}
@@ -259,6 +266,9 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 				switch {
 				case !slices.Contains(r.Ports, l.Port):
 					refused++
+				case askedGroups[who] != nil && !slices.Equal(askedGroups[who], config.Settings.SecurityGroups),
+					settings.CanonicalInbound(asked[who]) != nil && config.Settings.SecurityGroups != nil:
+					t.Fatalf("%s asks for the groups %v and the clients %v, and is served with the groups %v\n%s", who, askedGroups[who], asked[who], config.Settings.SecurityGroups, drawnAs(s))
 				case !settings.Within(l.Inbound, asked[who]):
 					t.Fatalf("%s asks for %v and is served on port %d to %s\n%s", who, asked[who], l.Port, settings.DescribeInbound(l.Inbound), drawnAs(s))
 				case obviouslyLess(l, askedMutual[who][l.Port]):
@@ -266,14 +276,17 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 				case !settings.Within(asked[who], l.Inbound):
 					narrowed++
 				}
+				if slices.Contains(r.Ports, l.Port) && askedGroups[who] != nil {
+					grouped++
+				}
 				if slices.Contains(r.Ports, l.Port) && askedMutual[who][l.Port].Verifies() {
 					verified++
 				}
 			}
 		}
 	}
-	if refused == 0 || narrowed == 0 || verified == 0 {
-		t.Errorf("%d were refused, %d narrowed and %d verified: the test tests nothing", refused, narrowed, verified)
+	if refused == 0 || narrowed == 0 || verified == 0 || grouped == 0 {
+		t.Errorf("%d were refused, %d narrowed, %d verified and %d had groups: the test tests nothing", refused, narrowed, verified, grouped)
 	}
 }
 
@@ -305,7 +318,7 @@ func aSecretOnce(t *testing.T, namespace string) any {
 // othersOf is what a load balancer is to all namespaces but one: what holds for it and for the
 // ports on which another namespace is served, and what is served of the others.
 func othersOf(c routing.Config, namespace string) []string {
-	out := []string{fmt.Sprintf("protection %+v attributes %v tags %v", c.Protection, c.Settings.Attributes, c.Settings.Tags)}
+	out := []string{fmt.Sprintf("protection %+v settings %+v", c.Protection, c.Settings)}
 	ports := map[int32]bool{}
 	for _, r := range c.Routes {
 		if r.Owner.Namespace != namespace {

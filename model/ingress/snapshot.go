@@ -72,12 +72,6 @@ func tellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.
 	}
 }
 
-// NetworkOf returns the network of the load balancer of a snapshot.
-func NetworkOf(s Snapshot) routing.Network {
-	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), IPFamily: s.Class.IPFamily,
-		Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
-}
-
 // Routes returns the number of routes of all members on all of their ports.
 func (s Snapshot) Routes() int {
 	n := 0

@@ -44,6 +44,8 @@ type LoadBalancer struct {
 	Protection   Protection    `json:"protection,omitzero"`
 
 	Settings routing.Settings `json:"-"` // desired side only
+	// Decided has the annotations that decide about the network in Settings; desired side only.
+	Decided []diag.Source `json:"-"`
 	// Protected: the load balancer is to have deletion protection; desired side only.
 	Protected bool `json:"-"`
 	// Wanted: there are Ingresses for it; desired side only. It may still have no listener, such as

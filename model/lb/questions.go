@@ -54,9 +54,11 @@ type Facts struct {
 	// Names has all host names of certificates that the cloud holds: of the named ones, if they exist
 	// and can be read, and of those found for hosts.
 	Names map[CertificateID][]string
+	// Network is the network that was asked for; zero if it is that of the compiled snapshot.
+	Network Network
 	// Subnets are the subnets of the network, sorted. If empty, the provider chooses.
 	Subnets []string
-	// SecurityGroups are the security groups of the class, sorted.
+	// SecurityGroups are the security groups of the network, sorted.
 	SecurityGroups []string
 	// NameTaken is a message if another object has the name of the load balancer.
 	NameTaken string

@@ -22,6 +22,7 @@ var restricting = map[string]string{
 	SSLRedirect:       "443",
 
 	ImplementationSpecific: v1alpha1.ReadGlob,
+	SecurityGroups:         "sg-edge",
 	MutualAuthentication:   `[{"port": 443, "mode": "verify", "trustStore": "partners"}]`,
 }
 

@@ -2,9 +2,13 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -27,6 +31,30 @@ var loadBalancerName = Type{
 		}
 		return nil
 	},
+}
+
+// longestName is the most characters of the name of a subnet or a security group, which is the value
+// of a tag.
+const longestName = longestTagged
+
+// parseNames reads a list of the IDs or names of objects of the cloud, and sorts it.
+func parseNames(text string, most int) ([]string, error) {
+	names := itemsOf(text)
+	slices.Sort(names)
+	for i, name := range names {
+		switch {
+		case name == "":
+			return nil, errors.New("an item of the list is empty")
+		case utf8.RuneCountInString(name) > longestName:
+			return nil, fmt.Errorf("%s has more than %d characters", diag.Quote(name), longestName)
+		case i > 0 && names[i-1] == name:
+			return nil, fmt.Errorf("%s is listed twice", diag.Quote(name))
+		}
+	}
+	if len(names) > most {
+		return nil, fmt.Errorf("it has %d items, and %d are the most", len(names), most)
+	}
+	return names, nil
 }
 
 var tlsPolicy = Type{

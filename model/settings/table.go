@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,6 +43,9 @@ const (
 	ListenerAttributes     = Prefix + "listener-attributes"
 	MutualAuthentication   = Prefix + "mutual-authentication"
 	Tags                   = Prefix + "tags"
+	IPFamily               = Prefix + "ip-family"
+	Subnets                = Prefix + "subnets"
+	SecurityGroups         = Prefix + "security-groups"
 
 	HealthPath      = Prefix + "health-check-path"
 	HealthPort      = Prefix + "health-check-port"
@@ -84,6 +88,11 @@ type Values struct {
 	PortAttributes map[int32]map[string]string
 	Mutual         MutualSetting
 	Tags           map[string]string // of the load balancer, without those of the class
+	IPFamily       string            // of the load balancer
+	Subnets        []string          // of the load balancer, by ID or name, sorted
+	// SecurityGroups has those that the Ingress asks for by ID or name, sorted, and
+	// SecurityGroupsOfClass those of the class.
+	SecurityGroups, SecurityGroupsOfClass []string
 	// HealthSaid has the Ingress's settings of health checks, by annotation, for HealthCheck.
 	HealthSaid map[string]string
 	health     routing.HealthCheck
@@ -519,6 +528,60 @@ var Table = []Setting{
 		put:  putListed(LoadBalancerAttributes, balancerAttributes),
 	},
 	{
+		Annotation: IPFamily, Class: "ipFamily", Type: oneOf(v1alpha1.IPFamilyIPv4,
+			v1alpha1.IPFamilyDualStack, v1alpha1.IPFamilyDualStackPrivateIPv4),
+		Without: "the cloud's default", About: LoadBalancer, Merge: OldestForAll, Decides: ClassDecides,
+		Needs: "IP families", Example: v1alpha1.IPFamilyDualStack,
+		Doc: "The families of addresses that the load balancer has. It changes in place. " +
+			"`dualstack-without-public-ipv4` is for load balancers that face the internet. Where the class " +
+			"has an `ipFamily`, no other can be asked for.",
+		Good: []string{"ipv4", "dualstack"}, Bad: []string{"", "ipv6", "IPv4"},
+		put:     func(v *Values, text string) error { v.IPFamily = text; return nil },
+		ofClass: fieldOf(func(c *class) string { return c.IPFamily }),
+	},
+	{
+		Annotation: Subnets, Type: list("list of subnets, by ID or name", 0, 0, nil),
+		Without: "`subnets` or `subnetTags` of the class, else Fairlead chooses",
+		About:   LoadBalancer, Merge: OldestForAll, Needs: "subnets",
+		Example: "subnet-0a1b2c3d4e5f60718, private-b",
+		Doc: "The subnets that the load balancer is in. They change in place. Where the class names " +
+			"subnets or their tags, none can be asked for. Where the cloud lacks one, the load balancer " +
+			"is as without the annotation, or stays in its subnets, and the author gets an event.",
+		Good: []string{"subnet-0a1b2c3d4e5f60718", "private a, private b"}, Bad: []string{"", "a,", "a,a"},
+		put: func(v *Values, text string) (err error) {
+			v.Subnets, err = parseNames(text, ClassFields["subnets"].MostItems)
+			return err
+		},
+		forbidden: func(c *class) bool { return len(c.Subnets) > 0 || len(c.SubnetTags) > 0 },
+	},
+	{
+		Annotation: SecurityGroups, Type: list("list of security groups, by ID or name", 0, 0, nil),
+		Without: "`securityGroups` of the class, else Fairlead keeps one",
+		About:   LoadBalancer, Merge: OneForAll,
+		Merged: "one list for all, that of the oldest Ingress that asks for groups or for `inbound` and is " +
+			"served; one that asks for others, or for `inbound` beside them, is not served",
+		Needs: "security groups", Example: "sg-0a1b2c3d4e5f60718",
+		Doc: "At most five security groups that the load balancer has instead of the one that Fairlead " +
+			"keeps. Their owner decides which clients may connect, and lets load balancers reach targets. " +
+			"The Ingress is not served without them, or with others: where one is missing it is refused. " +
+			"It cannot have `inbound`, too. Where the class has `securityGroups` or `inbound`, none can " +
+			"be asked for.",
+		Good: []string{"sg-0a1b2c3d4e5f60718", "edge, office"},
+		Bad:  []string{"", "a,", "a,a", "a,b,c,d,e,f"}, Restricts: true,
+		OtherNames: []string{"securitygroup", "sg", "sgs", "firewall"},
+		put: func(v *Values, text string) (err error) {
+			v.SecurityGroups, err = parseNames(text, ClassFields["securityGroups"].MostItems)
+			return err
+		},
+		forbidden: func(c *class) bool { return len(c.Inbound) > 0 || len(c.SecurityGroups) > 0 },
+		exposes: func(value string, given Values) bool { // each group admits more
+			asked, ofClass := itemsOf(value), given.SecurityGroupsOfClass
+			return len(ofClass) == 0 || slices.ContainsFunc(ofClass, func(g string) bool {
+				return !slices.Contains(asked, g)
+			})
+		},
+	},
+	{
 		Annotation: Tags, Type: list("list of `name=value`", 0, 0, nil),
 		Without: "`tags` of the class alone",
 		About:   LoadBalancer, Merge: OldestForAll,
@@ -632,10 +695,6 @@ var Table = []Setting{
 	{Class: "providerName", Type: providerName, Good: []string{"edge", "a"},
 		Bad:     []string{"Edge", "edge-", "1a"},
 		ofClass: fieldOf(func(c *class) string { return c.ProviderName })},
-	{Class: "ipFamily", Type: oneOf(v1alpha1.IPFamilyIPv4, v1alpha1.IPFamilyDualStack,
-		v1alpha1.IPFamilyDualStackPrivateIPv4),
-		Good: []string{"ipv4", "dualstack"}, Bad: []string{"ipv6"},
-		ofClass: fieldOf(func(c *class) string { return c.IPFamily })},
 	{Class: "hosts", Type: oneOf(v1alpha1.HostsOwned, v1alpha1.HostsShared),
 		Default: v1alpha1.HostsOwned,
 		Good:    []string{"Owned", "Shared"}, Bad: []string{"owned"},

@@ -61,6 +61,7 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 		given.withoutReserved(c), uncounted.withoutReserved(c),
 		given.withoutTagsOf(c), uncounted.withoutTagsOf(c))
 	given.Inbound, given.TLSPolicyOfClass = CanonicalInbound(given.Inbound), c.TLSPolicy
+	given.SecurityGroupsOfClass = c.SecurityGroups
 	for _, s := range forbidden {
 		found = append(found, s.refusal(annotations[s.Annotation], given))
 	}
@@ -121,6 +122,15 @@ func (v Values) TLSPolicyAsked() string {
 		return first(v.Uncounted.TLSPolicy, v.TLSPolicy)
 	}
 	return v.TLSPolicy
+}
+
+// SecurityGroupsAsked returns the security groups that an Ingress asks for, even if that does not
+// count; nil for none.
+func (v Values) SecurityGroupsAsked() []string {
+	if v.Uncounted != nil && v.Uncounted.SecurityGroups != nil {
+		return v.Uncounted.SecurityGroups
+	}
+	return v.SecurityGroups
 }
 
 // WebACLAsked returns the web ACL that an Ingress asks for, even if that does not count; "" for

@@ -59,6 +59,8 @@ var notSent = map[string]string{
 	"ShieldLoadBalancer.Key":      "it is in the URL",
 	"DeleteFirewall.Key":          "it is in the URL",
 	"DeleteLoadBalancer.Key":      "it is in the URL",
+	"Facts.Network":               "the operator knows what it asked",
+	"LoadBalancer.Decided":        "people are told by the operator",
 	"Facts.InUse":                 "the operator knows it from what it observed",
 	"Facts.Held":                  "the operator knows it from what it observed",
 	"Facts.Shown":                 "the operator knows it from what it observed",

@@ -180,7 +180,8 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range split {
 		caps := caps.Restrict(model.ClassOf(snapshot))
-		facts := lb.Facts{Certificates: s.options.Certificates, Names: s.options.Names, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()], SettingsRefused: s.options.SettingsRefused}
+		network := model.Ask(snapshot).Network
+		facts := lb.Facts{Subnets: network.Subnets, SecurityGroups: network.SecurityGroups, Certificates: s.options.Certificates, Names: s.options.Names, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()], SettingsRefused: s.options.SettingsRefused}
 		if o := seen[snapshot.Key]; o != nil {
 			facts.AddObserved(o)
 		}

@@ -57,8 +57,8 @@ var (
 	asOrder      = annotated("order", `"-10"`)
 	asName       = annotatedOr("load-balancer-name", "shop-edge", "loadBalancerName")
 	asInternal   = annotatedOr("scheme", "internal", "scheme")
-	asIPFamily   = equivalent{name: "ipFamily", of: theClass, example: "ipFamily: dualstack"}
-	asSubnets    = equivalent{name: "subnets", of: theClass, or: ", or subnetTags", example: "subnets: [subnet-0a1b2c, subnet-0d4e5f]"}
+	asIPFamily   = annotatedOr("ip-family", "dualstack", "ipFamily")
+	asSubnets    = annotatedOr("subnets", "subnet-0a1b2c, subnet-0d4e5f", "subnets or subnetTags")
 	asAttributes = annotatedOr("load-balancer-attributes", "idle_timeout.timeout_seconds=120", "attributes")
 	asTimeout    = annotatedOr("idle-timeout-seconds", `"120"`, "attributes")
 	asTags       = annotatedOr("tags", "team=shop", "tags")
@@ -77,7 +77,7 @@ var (
 	asInbound = annotatedOr("inbound", "10.0.0.0/8", "inbound")
 	asWebACL  = annotatedOr("wafv2-acl", "shop-edge", "wafv2ACL")
 	asShield  = annotatedOr("shield-advanced", `"true"`, "shieldAdvanced")
-	asGroups  = equivalent{name: "securityGroups", of: theClass, or: ", or fairlead.dev/inbound", example: "securityGroups: [sg-0a1b2c3d]"}
+	asGroups  = annotatedOr("security-groups", "sg-0a1b2c3d", "securityGroups")
 	asSignIn  = equivalent{name: "authenticate", of: aBackend, example: "authenticate: {oidc: {issuer: https://login.example.com, …}}, or cognito, or jwt"}
 	asWebRule = equivalent{name: "fairlead.dev/wafv2-acl", or: ", with a rule of the web ACL for it", example: "fairlead.dev/wafv2-acl: shop-edge"}
 	asWhen    = annotated("conditions", `'[{"backend": "canary", "header": {"X-Canary": ["always"]}}]'`)
