@@ -36,7 +36,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	var facts lb.Facts // certificates, subnets, web ACLs
-	r.reportingWait(ctx, snap, rateMessage, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) })
+	asked := snap.Ask()
+	r.reportingWait(ctx, snap, rateMessage, func() { facts, err = r.Cloud.Lookup(ctx, asked) })
+	facts.Network = asked.Network
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}

@@ -143,9 +143,13 @@ func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 		plan.ModifyRule:
 		return record.Version(m.Ingress)
 	case plan.CreateListener:
-		return refusableDecision(s.Listener, m)
+		return refusableDecision(s.Listener.Decided, m)
 	case plan.ModifyListener:
-		return refusableDecision(s.Listener, m)
+		return refusableDecision(s.Listener.Decided, m)
+	case plan.CreateLoadBalancer:
+		return refusableDecision(s.LoadBalancer.Decided, m)
+	case plan.ModifyLoadBalancer:
+		return refusableDecision(s.LoadBalancer.Decided, m)
 	case plan.ImportCertificate:
 		known := o.Snapshot.Recorded.Members[m.Owner.String()]
 		switch accepted := known.LastAccepted; {
@@ -160,10 +164,10 @@ func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 	return ""
 }
 
-// refusableDecision returns the version of a member that decides about settings of a listener; ""
-// if it does not.
-func refusableDecision(l lb.Listener, m ingress.Member) string {
-	if slices.ContainsFunc(l.Decided, func(s diag.Source) bool { return s.At("") == m.Source() }) {
+// refusableDecision returns the version of a member with one of the annotations that decide about
+// settings; "" if it has none.
+func refusableDecision(decided []diag.Source, m ingress.Member) string {
+	if slices.ContainsFunc(decided, func(s diag.Source) bool { return s.At("") == m.Source() }) {
 		return record.Version(m.Ingress)
 	}
 	return ""

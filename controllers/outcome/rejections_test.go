@@ -81,6 +81,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"that port's change":                   {step: plan.ModifyListener{Listener: decided}, want: version},
 		"a port about which others decide":     {step: plan.ModifyListener{Listener: lb.Listener{Decided: []diag.Source{memberOf("b").Source()}}}},
 		"the load balancer":                    {step: plan.CreateLoadBalancer{}},
+		"a network about which it decides":     {step: plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Decided: decided.Decided}}, want: version},
+		"that network's change":                {step: plan.ModifyLoadBalancer{LoadBalancer: lb.LoadBalancer{Decided: decided.Decided}}, want: version},
 		"a deletion":                           {step: plan.DeleteRule{}},
 		"a certificate of what is not served":  {step: imports, seen: shown("a.test"), want: "sha256:new"},
 		"a certificate, shown none":            {step: imports, met: record.Member{Served: true}, want: "sha256:new"},
