@@ -46,7 +46,7 @@ var badTogether = map[string]string{
 // mistakes are all others.
 var mistakes = map[string]mistake{
 	"unknown-annotation":    {annotate("fairlead.dev/healthcheck_path", "/"), diag.AnnotationUnknown, annotation("fairlead.dev/healthcheck_path"), "did you mean fairlead.dev/health-check-path?"},
-	"unknown-field":         {annotate("fairlead.dev/subnets", "subnet-1"), diag.AnnotationUnknown, annotation("fairlead.dev/subnets"), "it is subnets of the class"},
+	"unknown-field":         {annotate("fairlead.dev/subnet-tags", "team"), diag.AnnotationUnknown, annotation("fairlead.dev/subnet-tags"), "it is subnetTags of the class"},
 	"foreign-auth":          {annotate(authURL, "https://login.test"), diag.AnnotationForeign, annotation(authURL), "not served as it is"},
 	"foreign-rewrite":       {annotate("nginx.ingress.kubernetes.io/rewrite-target", "/"), diag.AnnotationForeign, annotation("nginx.ingress.kubernetes.io/rewrite-target"), "instead: rewrite of a Backend"},
 	"foreign-service":       {backend("guarded", 80), diag.AnnotationForeign, service, "konghq.com/plugins"},
