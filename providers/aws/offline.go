@@ -25,7 +25,8 @@ const noSettings = "AWS has no settings of its own: attributes, tags and the lik
 func (Offline) Lookup(_ context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{
 		Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)),
-		Names:        map[lb.CertificateID][]string{}, Subnets: q.Network.Subnets, Now: time.Now(),
+		Names:        map[lb.CertificateID][]string{}, Subnets: q.Network.Subnets,
+		SecurityGroups: q.Network.SecurityGroups, Now: time.Now(),
 		SettingsRefused: q.RefuseSettings(noSettings),
 	}
 	for _, host := range q.CertificateHosts {
