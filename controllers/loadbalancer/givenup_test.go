@@ -418,3 +418,41 @@ func TestAHostThatIsGivenUpOnOnePort(t *testing.T) {
 		})
 	}
 }
+
+// Bob lists hosts in spec.tls, so that they are his on the HTTPS port. Carol gives up the wildcard above
+// them on the HTTP port: this is a closed host of hers, and bob can give up another one.
+func TestHostsThatAreListedForAnotherPort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hosts := manyHosts(mostClosed)
+		secret, err := testobjects.Secret("bob/tls", hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret.UID = "bobs"
+		book := strings.ReplaceAll(noAdminAtA, "a.example", strings.Join(append(hosts, "own.bob"), ", "))
+		r := restart{newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+			gated(c)
+			c.Hosts = v1alpha1.HostsShared
+			c.ListenPorts = []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}, {Protocol: "HTTPS", Port: 443}}
+		}, ruleBook(book), secret), nil}
+		listed := joins("bob", "listed", "", "/p")
+		listed.Annotations["fairlead.dev/listen-ports"] = "HTTPS:443"
+		listed.Spec.TLS = []networkingv1.IngressTLS{{Hosts: hosts, SecretName: "tls"}}
+		r.put(listed)
+		r.put(joins("bob", "own", "own.bob", "/p"))
+		r.put(joins("carol", "wild", "*.example", "/p"))
+		r.work()
+		r.put(joins("alice", "web", "", "/"))
+		r.work()
+		r.answers("h1.example", "/p", "carol/web")
+		r.remove("carol", "wild", false)
+		r.work()
+		r.remove("bob", "own", false)
+		r.work()
+		r.answers("h1.example", "/admin", "404")
+		r.answers("own.bob", "/p", "404")
+		if hosts, _ := r.closed(); !slices.Equal(hosts, []string{"*.example", "own.bob"}) || r.find("bob", "own") != nil {
+			t.Errorf("closed are %q, and what bob deleted stays: %t", hosts, r.find("bob", "own") != nil)
+		}
+	})
+}
