@@ -143,7 +143,7 @@ func (s admittedSearch) keptFrom(p portBefore, backend, source string) []request
 		out = append(out, entry)
 		if looksAtSource(c) && sourceOf(c.Route.When) == source &&
 			slices.Contains(s.backends(c.Action), backend) {
-			entry.When = besidesSource(c.Route.When)
+			entry.When = besidesSource(p.entries[i].When)
 			entry.Answer = fmt.Sprintf("%s\tkept before by %s port %d: %s",
 				backend, p.table.Key, p.listener.Port, source)
 			out = append(out, entry)

@@ -56,10 +56,14 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 	hosts := allHosts(before)
 	both := pairs(before, after)
 	for _, p := range both {
-		report.Exposures = append(report.Exposures, exposures(p)...)
+		report.Exposures = append(report.Exposures, exposures(p, finder)...)
 		for _, port := range p.ports() {
-			for _, class := range HostClasses(port, nil, p.before, p.after) {
+			classes, undecided := HostClasses(finder, port, nil, p.before, p.after)
+			for _, class := range classes {
 				all = append(all, newHostComparison(p, port, class))
+			}
+			if undecided.Why != "" {
+				all[len(all)-1].leaveUndecided(undecided)
 			}
 		}
 	}
@@ -69,6 +73,7 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 	for _, h := range byPatterns {
 		h.compare(finder)
 	}
+	withoutRepeats(all)
 	for _, p := range both {
 		all = withServed(all, servedSearch{p, before, hosts, finder})
 	}
@@ -77,6 +82,46 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 		report.Undecided = append(report.Undecided, h.undecided...)
 	}
 	return report
+}
+
+// withoutRepeats removes changes that classes of one host have in common, apart from one with a
+// shortest path: conditions on the host divide its names, also where these make no difference.
+func withoutRepeats(all []*hostComparison) {
+	type group struct {
+		pair
+		port int32
+		host routing.Host
+	}
+	type same struct {
+		group
+		before, after         *routing.Route
+		missBefore, missAfter *routing.Default
+	}
+	classes := map[group]int{}
+	for _, h := range all {
+		classes[group{h.pair, h.port, h.class.Host}]++
+	}
+	first := map[same]*Change{}
+	for _, h := range all {
+		of := group{h.pair, h.port, h.class.Host}
+		if classes[of] == 1 {
+			continue
+		}
+		kept := make([]Change, 0, len(h.changes))
+		for _, c := range h.changes {
+			old, now := match(h.before, c.Request.Routed), match(h.after, c.Request.Routed)
+			k := same{of, old.Route, now.Route, old.Miss, now.Miss}
+			if known := first[k]; known != nil {
+				if len(c.Request.Routed.Path) < len(known.Request.Routed.Path) {
+					*known = c
+				}
+				continue
+			}
+			kept = append(kept, c)
+			first[k] = &kept[len(kept)-1]
+		}
+		h.changes = kept
+	}
 }
 
 // withServed adds the comparisons of what a pair newly serves. Their changes replace those of the

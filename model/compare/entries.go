@@ -17,8 +17,22 @@ type Candidate struct {
 }
 
 // Candidates returns the candidates for requests for a host name on a port, in order, also as
-// entries with equal answers for equal actions.
+// entries with equal answers for equal actions. Their conditions on the host are decided.
 func Candidates(t *precedence.Table, port int32, name string) ([]Candidate, []requests.Entry) {
+	return candidates(t, port, name, func(when routing.Conditions) (routing.Conditions, bool) {
+		return when.OnHost(routing.Host(name))
+	})
+}
+
+// CandidatesOfLevel is like Candidates for all names that the same level decides.
+func CandidatesOfLevel(t *precedence.Table, port int32, name string) ([]Candidate, []requests.Entry) {
+	return candidates(t, port, name, func(when routing.Conditions) (routing.Conditions, bool) {
+		return when, true
+	})
+}
+
+func candidates(t *precedence.Table, port int32, name string,
+	left func(routing.Conditions) (routing.Conditions, bool)) ([]Candidate, []requests.Entry) {
 	l := collector{protocol: protocolOn(t, port)}
 	var chain []*precedence.Level
 	for _, h := range routing.Levels(name) {
@@ -36,8 +50,10 @@ func Candidates(t *precedence.Table, port int32, name string) ([]Candidate, []re
 	reach := append([]*precedence.Level{chain[0]}, chain[0].Next...)
 	for _, level := range reach {
 		for _, r := range level.Routes {
-			c := Candidate{Action: r.Action, Owner: r.Owner, Route: r}
-			l.add(c, []routing.Path{r.Path}, r.When)
+			if when, may := left(r.When); may {
+				c := Candidate{Action: r.Action, Owner: r.Owner, Route: r}
+				l.add(c, []routing.Path{r.Path}, when)
+			}
 		}
 	}
 	for _, level := range reach {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -29,7 +30,7 @@ const internetFacing = "internet-facing"
 const everybody = "everybody"
 
 // exposures compares two load balancers, and their ports.
-func exposures(p pair) []Exposure {
+func exposures(p pair, f *requests.Finder) []Exposure {
 	var out []Exposure
 	tell := func(setting, before, after string, protection Protection) {
 		out = append(out,
@@ -48,7 +49,7 @@ func exposures(p pair) []Exposure {
 	}
 	out = append(out, wholeExposures(p.before, p.after)...)
 	for _, port := range p.ports() {
-		out = append(out, portExposures(p, port)...)
+		out = append(out, portExposures(p, f, port)...)
 	}
 	return out
 }
@@ -119,7 +120,7 @@ func listed(values []string, none string) string {
 }
 
 // portExposures compares a port.
-func portExposures(p pair, port int32) []Exposure {
+func portExposures(p pair, f *requests.Finder, port int32) []Exposure {
 	var out []Exposure
 	before, after := listenerOn(p.before, port), listenerOn(p.after, port)
 	tell := func(setting, old, now string, protection Protection) {
@@ -154,7 +155,7 @@ func portExposures(p pair, port int32) []Exposure {
 	if before.TLSPolicy != after.TLSPolicy {
 		tell("TLS policy", orDefault(before.TLSPolicy), orDefault(after.TLSPolicy), Unknown)
 	}
-	return append(out, certificateExposures(p, before, after)...)
+	return append(out, certificateExposures(p, f, before, after)...)
 }
 
 func orDefault(text string) string {
@@ -204,13 +205,14 @@ func compareMutual(before, after *routing.MutualAuthentication) Protection {
 }
 
 // certificateExposures compares the certificate of each host of a port.
-func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
+func certificateExposures(p pair, f *requests.Finder, before, after *routing.Listener) []Exposure {
 	if before.Protocol != routing.HTTPS || after.Protocol != routing.HTTPS ||
 		slices.Equal(before.Certificates, after.Certificates) {
 		return nil
 	}
 	var out []Exposure
-	for _, class := range HostClasses(before.Port, nil, p.before, p.after) {
+	classes, _ := HostClasses(f, before.Port, nil, p.before, p.after) // what lacks is told of routes
+	for _, class := range classes {
 		old := shownCertificate(p.before, before, class.Name)
 		now := shownCertificate(p.after, after, class.Name)
 		if old.id == now.id {
@@ -223,10 +225,13 @@ func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
 		if protection == Less && !servesHost(p.after, before.Port, class.Name) {
 			protection = Same // no Ingress answers for the host any more
 		}
-		out = append(out, Exposure{
+		e := Exposure{
 			LoadBalancer: p.key(), Port: before.Port, Host: class.Host, Setting: "certificate",
 			Before: old.String(), After: now.String(), Protection: protection,
-		})
+		}
+		if !slices.Contains(out, e) {
+			out = append(out, e)
+		}
 	}
 	return out
 }

@@ -38,11 +38,30 @@ func (s servedSearch) newlyServed(mine []*hostComparison) []*hostComparison {
 	}
 	var out []*hostComparison
 	for _, l := range s.after.Listeners {
-		for _, class := range HostClasses(l.Port, s.covered(l.Port), s.before, s.after) {
+		classes, undecided := hostClasses(s.finder, s.conditions(), l.Port, s.covered(l.Port), s.before,
+			s.after)
+		for _, class := range classes {
 			c := servedComparison{hostComparison: newHostComparison(s.pair, l.Port, class),
 				servedSearch: s, guards: map[string]guard{}}
 			c.compare()
 			out = append(out, c.hostComparison)
+		}
+		if undecided.Why != "" {
+			out[len(out)-1].leaveUndecided(undecided)
+		}
+	}
+	return out
+}
+
+// conditions returns those on the host of all ports before.
+func (s servedSearch) conditions() *HostSets {
+	out := NewHostSets()
+	for _, t := range s.all {
+		if t == nil {
+			continue
+		}
+		for _, l := range t.Listeners {
+			out.AddConditions(t, l.Port)
 		}
 	}
 	return out

@@ -135,7 +135,17 @@ func (c *checker) check(t *precedence.Table) {
 		if c.former != nil {
 			c.addNames(hosts, c.former, l.Port)
 		}
-		for _, class := range hosts.classes() {
+		sets := compare.NewHostSets()
+		for _, of := range []*precedence.Table{t, c.former} {
+			if of != nil {
+				sets.AddConditions(of, l.Port)
+			}
+		}
+		classes, undecided := hosts.classesOf(sets, c.finder)
+		if undecided.Why != "" {
+			c.addUndecided(place{t, l, ""}, hostClass{}, undecided)
+		}
+		for _, class := range classes {
 			at := place{t, l, class.name}
 			if slices.ContainsFunc(c.parts, func(p part) bool { return p.at(at) }) {
 				c.Applies = true
@@ -222,7 +232,17 @@ func (c *checker) addViolation(
 			Why: "a defect of Fairlead: the specification confirms no violation by " + v.Curl})
 		return
 	}
-	c.Violations = append(c.Violations, v)
+	told := func(o Violation) bool { // for other names of the host, which a condition on it divides
+		return o.LoadBalancer == v.LoadBalancer && o.Port == v.Port && o.Host == v.Host &&
+			o.Source == v.Source && o.Answer.Route == v.Answer.Route &&
+			slices.Equal(o.Problems, v.Problems) && o.Request.Routed.Host != v.Request.Routed.Host
+	}
+	switch at := slices.IndexFunc(c.Violations, told); {
+	case at < 0:
+		c.Violations = append(c.Violations, v)
+	case len(v.Request.Routed.Path) < len(c.Violations[at].Request.Routed.Path):
+		c.Violations[at] = v
+	}
 }
 
 // contains reports whether a request with an answer is in the set.

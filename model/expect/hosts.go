@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -110,6 +112,61 @@ func (n *hostNames) classes() []hostClass {
 		domain += "s"
 	}
 	return append(out, hostClass{"", n.unusedName("", "."+domain)})
+}
+
+// classesOf divides the classes by conditions on the host, too. Undecided is the reason why there may
+// be more; zero if these are all.
+func (n *hostNames) classesOf(sets *compare.HostSets, f *requests.Finder) (
+	[]hostClass, requests.Undecided,
+) {
+	out := n.classes()
+	if !sets.Conditional() {
+		return out, requests.Undecided{}
+	}
+	for name := range n.exact {
+		sets.AddHost(routing.Host(name))
+	}
+	for domain := range n.below {
+		sets.AddHost(routing.Host("*." + domain))
+	}
+	for domain := range n.under {
+		sets.AddDomain(domain)
+	}
+	seen := map[string]bool{}
+	isNew := func(c hostClass) bool {
+		key := string(c.host) + " " + sets.Fulfilled(c.name)
+		known := seen[key]
+		seen[key] = true
+		return !known
+	}
+	for _, c := range out {
+		isNew(c)
+	}
+	names, undecided := sets.Names(f)
+	for _, name := range names {
+		if c := (hostClass{n.hostOf(name), name}); isNew(c) {
+			out = append(out, c)
+		}
+	}
+	return out, undecided
+}
+
+// hostOf returns the host of the class of a name.
+func (n *hostNames) hostOf(name string) Host {
+	if n.exact[name] {
+		return Host(name)
+	}
+	_, domain, _ := strings.Cut(name, ".")
+	if n.below[domain] {
+		return Host("*." + domain)
+	}
+	for domain != "" {
+		if n.under[domain] {
+			return Host(oneMore + domain)
+		}
+		_, domain, _ = strings.Cut(domain, ".")
+	}
+	return ""
 }
 
 // unusedName returns a name of a class: front, one label and domain. It is not a host of the

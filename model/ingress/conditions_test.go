@@ -37,7 +37,7 @@ func TestConditionsAreReadIntoOneSpelling(t *testing.T) {
 		"and those of a backend, in order": {prefixed("/a", "other:80"), routing.Conditions{everywhere[0], everywhere[1], method, everywhere[2], source}},
 		"a backend is meant by its name":   {prefixed("/", "other:80"), routing.Conditions{everywhere[0], everywhere[1], method, everywhere[2]}},
 	} {
-		compare(t, name, s.Of(&c.path), c.want)
+		compare(t, name, s.Of("a.com", &c.path), c.want)
 	}
 }
 

@@ -67,6 +67,14 @@ type HostRule struct {
 
 func (r HostRule) Field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
 
+// spelt returns the host of the rule itself.
+func (r HostRule) spelt() routing.Host {
+	if r.Listed != "" {
+		return r.By
+	}
+	return r.Host
+}
+
 // NamedBy returns the field that names the host.
 func (r HostRule) NamedBy() string {
 	if r.Listed != "" {

@@ -179,8 +179,16 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 		return
 	}
 	v.reportText(p, path, field)
+	when, may := v.Settings.Conditions.Of(string(r.spelt()), p).OnHost(r.Host)
+	if !may {
+		if r.Listed == "" {
+			v.Tell(diag.Warning, diag.Unreachable, field, fmt.Sprintf("no request for host %s fulfils its "+
+				"condition on the host", r.Host))
+		}
+		return
+	}
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
-		Host: r.Host, Listed: r.Listing(), Path: path, When: v.Settings.Conditions.Of(p),
+		Host: r.Host, Listed: r.Listing(), Path: path, When: when,
 		Ports: v.ports.Of(r),
 		Action: v.redirected(v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
 			v.ports.ForSignIn(r.Host), field+".backend"), r),

@@ -20,7 +20,10 @@ type Capabilities struct {
 	Name string
 	Dialect
 
-	Regex    bool // conditions may hold regular expressions, in Go's syntax
+	Regex bool // conditions may hold regular expressions, in Go's syntax
+	// HeaderRegex: so may those on headers. QueryPairs: conditions on the query need no name.
+	HeaderRegex, QueryPairs bool
+
 	Rewrites bool // requests can be rewritten on their way to targets
 	Auth     bool // users can be asked to sign in, on HTTPS listeners
 
@@ -169,9 +172,9 @@ const DeletionProtection = "deletion_protection.enabled"
 // host matches one label, and there are no limits.
 func Literal() Capabilities {
 	return Capabilities{
-		Name:     "literal",
-		Dialect:  Dialect{HostStarIsLabel: true},
-		Regex:    true,
+		Name:    "literal",
+		Dialect: Dialect{HostStarIsLabel: true},
+		Regex:   true, HeaderRegex: true, QueryPairs: true,
 		Rewrites: true,
 
 		DeletionProtection: DeletionProtection,

@@ -66,8 +66,11 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 			})
 		}
 	default:
-		same := routing.Conditions{{Field: c.Field, Name: c.Name, Values: c.Values}}
-		return same.Hold
+		same := routing.Condition{Field: c.Field, Name: c.Name, Values: c.Values}
+		if len(c.Regex) > 0 {
+			same.Regex, same.Values = true, c.Regex
+		}
+		return same.Matcher()
 	}
 }
 

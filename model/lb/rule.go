@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file has the rules of a listener, and their conditions.
@@ -26,12 +27,97 @@ type Rule struct {
 var Fields = []string{"host", "path", "header", "method", "query", "source"}
 
 // A Condition holds if any of its values does. Values are globs as the cloud's Dialect reads them;
-// Regex has regular expressions, always anchored. A condition has one or the other.
+// Regex has regular expressions, always anchored. A condition has one or the other. One on the query
+// without a name has pairs, "name=value", and values of any parameter.
 type Condition struct {
 	Field  string   `json:"field"`
 	Name   string   `json:"name,omitempty"` // of the header or the query parameter
 	Values []string `json:"values,omitempty"`
 	Regex  []string `json:"regex,omitempty"`
+}
+
+// ConditionOf returns a condition of a route as one of a rule. Pairs of one parameter are a condition
+// with its name, as clouds cannot tell the two apart.
+func ConditionOf(c routing.Condition) Condition {
+	out := Condition{Field: c.Field, Name: c.Name, Values: c.Values}
+	if c.Regex {
+		out.Regex, out.Values = make([]string, len(c.Values)), nil
+		for i, v := range c.Values {
+			out.Regex[i] = Anchored(v)
+		}
+		return out
+	}
+	if c.Field != "query" || c.Name != "" {
+		return out
+	}
+	values := make([]string, len(c.Values))
+	for i, pair := range c.Values {
+		name, value, named := strings.Cut(pair, "=")
+		if !named || name == "" || strings.ContainsAny(name, "*?") || i > 0 && name != out.Name {
+			out.Name = ""
+			return out
+		}
+		out.Name, values[i] = name, value
+	}
+	out.Values = values
+	return out
+}
+
+// Anchored returns an expression with an anchor at either end, for the same whole texts.
+func Anchored(expression string) string {
+	if body, plain := Unanchored(expression); plain {
+		return "^" + body + "$"
+	}
+	return "^(?:" + expression + ")$"
+}
+
+// Unanchored returns an expression without the anchors at the ends of its branches, which do not
+// matter where it is compared with whole texts. Several branches are in parentheses. Plain is false if
+// there are other anchors.
+func Unanchored(expression string) (body string, plain bool) {
+	var branches []string
+	depth, from := 0, 0
+	class, quoted := false, false
+	end := func(to int) {
+		one := strings.TrimPrefix(expression[from:to], "^")
+		if strings.HasSuffix(one, "$") && !strings.HasSuffix(strings.ReplaceAll(one, `\\`, ""), `\$`) {
+			one = one[:len(one)-1]
+		}
+		branches, from = append(branches, one), to+1
+	}
+	for i := 0; i < len(expression); i++ {
+		switch c := expression[i]; {
+		case quoted:
+			quoted = false
+		case c == '\\':
+			quoted = true
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+			if strings.HasPrefix(expression[i+1:], "^") {
+				i++
+			}
+			if strings.HasPrefix(expression[i+1:], "]") {
+				i++
+			}
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			end(i)
+		case c == '^' && i == from && depth == 0:
+		case c == '$' && depth == 0 && (i == len(expression)-1 || expression[i+1] == '|'):
+		case c == '^' || c == '$':
+			return expression, false
+		}
+	}
+	end(len(expression))
+	if body = branches[0]; len(branches) > 1 {
+		body = "(?:" + strings.Join(branches, "|") + ")"
+	}
+	return body, !class && !quoted && depth == 0
 }
 
 // String returns the rule in one line, in its original form.

@@ -24,7 +24,7 @@ type placedOnHost struct {
 
 // lowerBound is the size of such a set, found greedily from several starting points.
 func lowerBound(t *precedence.Table, port int32) int {
-	sets := &pathSets{t.Comparer()}
+	sets := &pathSets{Comparer: t.Comparer(), hosts: newNarrower()}
 	c := newClaims(t, routing.Listener{Port: port}, sets)
 	var all []placedOnHost
 	have := map[string]bool{}

@@ -14,7 +14,8 @@ import (
 type block struct {
 	group   *group
 	action  lb.Action
-	when    routing.Conditions
+	when    routing.Conditions // without that on the host
+	onHost  *routing.Condition
 	hosts   []routing.Host // sorted; all with the same kind of spelling
 	paths   []routing.Path // sorted
 	origins []origin
@@ -83,7 +84,8 @@ func oneBlock(host routing.Host, all []claim) *block {
 }
 
 func newBlock(host routing.Host, cl *claim) *block {
-	return &block{group: cl.group, action: cl.action, when: cl.when, hosts: []routing.Host{host}}
+	return &block{group: cl.group, action: cl.action, when: besidesHost(cl.said), onHost: cl.said.Host(),
+		hosts: []routing.Host{host}}
 }
 
 func (b *block) add(cl *claim) {

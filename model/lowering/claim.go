@@ -15,7 +15,8 @@ import (
 // requests that match no path of a level is a claim, too, a catch-all, which belongs to no Ingress.
 type claim struct {
 	path     routing.Path
-	when     routing.Conditions
+	when     routing.Conditions // what is left of those of the route for requests for its host
+	said     routing.Conditions // those of the route
 	action   lb.Action
 	group    *group
 	catchAll bool
@@ -44,7 +45,7 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 	port := l.Port
 	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths,
 		byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
-	routes := c.routes(t.Level(port, routing.Any))
+	routes := c.routes(t.Level(port, routing.Any), routing.Any)
 	misses := c.missClaims(t.Level(port, routing.Any))
 	c.fallback = misses[len(misses)-1]
 	if last := len(routes) - 1; last < 0 || !routes[last].answersAll() {
@@ -66,7 +67,8 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 // same action, and claims that no request reaches.
 func (c *claims) level(l *precedence.Level) []claim {
 	all := c.completeLevel(l)
-	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
+	ranked := c.table.HostMiss == routing.MissAnswers && !slices.ContainsFunc(all, claim.decided)
+	index := newClaimIndex(all, ranked, c.paths)
 	later := c.claimsBelow(l.Host)
 	for i := len(all) - 1; i >= 0; i-- {
 		index.dropped[i] = index.redundant(i, later) ||
@@ -87,7 +89,7 @@ func (c *claims) completeLevel(l *precedence.Level) []claim {
 	if all, ok := c.byHost[l.Host]; ok {
 		return all
 	}
-	all := c.routes(l)
+	all := c.routes(l, l.Host)
 	switch {
 	case l.Closed:
 		all = c.missClaims(nil)
@@ -98,7 +100,7 @@ func (c *claims) completeLevel(l *precedence.Level) []claim {
 		// them in the order of rules. So the routes of the next levels are repeated here, for this host
 		// only.
 		for _, next := range l.Next {
-			all = append(all, c.routes(next)...)
+			all = append(all, c.routes(next, l.Host)...)
 		}
 		all = append(all, c.missClaims(answeringLevel(l))...)
 	}
@@ -115,6 +117,9 @@ func withoutRepeats(all []claim) []claim {
 	known := make(map[extent]bool, len(all))
 	return slices.DeleteFunc(all, func(cl claim) bool {
 		e := extent{cl.path, cl.group.when}
+		if cl.decided() {
+			e.when = cl.when.Key()
+		}
 		again := known[e]
 		known[e] = true
 		return again
@@ -155,22 +160,33 @@ func (c *claims) claimsBelow(h routing.Host) [][]claim {
 	return append(later, []claim{c.fallback})
 }
 
-// routes returns the reachable routes of a level as claims.
-func (c *claims) routes(l *precedence.Level) []claim {
+// routes returns the reachable routes of a level as claims, for requests for a host.
+func (c *claims) routes(l *precedence.Level, h routing.Host) []claim {
 	live, _ := l.Reachable()
-	out := make([]claim, len(live))
-	for i, r := range live {
-		out[i] = c.claim(r)
+	out := make([]claim, 0, len(live))
+	for _, r := range live {
+		when, may := r.When, true
+		if len(r.When) > 0 {
+			when, may = c.paths.hosts.onHost(r.When, h)
+		}
+		if may {
+			cl := c.claim(r)
+			cl.when = when
+			out = append(out, cl)
+		}
 	}
 	return out
 }
+
+// decided reports whether a condition of the route on the host always holds for its host.
+func (cl claim) decided() bool { return len(cl.when) < len(cl.said) }
 
 func (c *claims) claim(r *routing.Route) claim {
 	action, path := lb.FromRouting(r.Action.On(c.protocol)), r.Path
 	if path.Type == routing.Glob && path.Value != "/" && strings.TrimRight(path.Value, "*") == "/" {
 		path = routing.Root // the same paths, and it needs no condition
 	}
-	return claim{path: path, when: r.When, action: action, origin: r.Source,
+	return claim{path: path, when: r.When, said: r.When, action: action, origin: r.Source,
 		group: c.group(r.Owner.String(), action, r.When), through: r.Through != nil}
 }
 

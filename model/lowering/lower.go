@@ -35,7 +35,7 @@ func Lower(t *precedence.Table, c lb.Capabilities) (lb.LoadBalancer, *precedence
 		Listeners:    []lb.Listener{},
 		TargetGroups: []lb.TargetGroup{},
 	}
-	paths := &pathSets{served.Comparer()}
+	paths := &pathSets{served.Comparer(), newNarrower()}
 	left := mostRules(c)
 	for _, l := range served.Listeners {
 		lowered := lowerListener(served, l, c, paths, left)
@@ -131,7 +131,8 @@ func (s section) chains(c *claims) []*chain {
 	for _, l := range s.levels {
 		host, own := l.Host, c.level(l)
 		if s.catchAll && len(own) > 0 { // without rules, no guard is needed
-			host, own = deeperNames(l.Host), c.unnamedClaims()
+			host = deeperNames(l.Host)
+			own = c.unnamedClaims(host)
 		}
 		if len(own) > 0 {
 			byHost[host] = &chain{blocks: c.paths.blocks(host, own),
@@ -160,11 +161,18 @@ func lessSpecific(h routing.Host) []routing.Host {
 	return []routing.Host{routing.Any}
 }
 
-// unnamedClaims returns the claims of a host that no rule names, and last the default.
-func (c *claims) unnamedClaims() []claim {
+// unnamedClaims returns the claims for names that no rule names, and last the default.
+func (c *claims) unnamedClaims(names routing.Host) []claim {
+	var out []claim
+	for _, cl := range c.level(c.table.Level(c.port, routing.Any)) {
+		if when, may := c.paths.hosts.onHost(cl.said, names); may {
+			cl.when = when
+			out = append(out, cl)
+		}
+	}
 	last := c.fallback
 	last.path = routing.Root
-	return append(c.level(c.table.Level(c.port, routing.Any)), last)
+	return append(out, last)
 }
 
 // targetGroups returns the target groups of rules and defaults, and refusals of their attributes.

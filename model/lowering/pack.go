@@ -16,10 +16,10 @@ import (
 
 // rules returns the rules of a block. They have the same action, so their order does not matter.
 func (s *speller) rules(b *block) []lb.Rule {
-	hosts := s.hostAtoms(b)
 	var out []lb.Rule
 	for _, when := range splitConditions(s.caps, b.when) {
-		out = append(out, s.rulesWhen(b, when, hosts, s.pathAtoms(b, wildcardsOf(when)))...)
+		hosts := s.hostAtoms(b, wildcardsOf(when))
+		out = append(out, s.rulesWhen(b, when, hosts, s.pathAtoms(b, hosts, wildcardsOf(when)))...)
 	}
 	return out
 }
@@ -53,11 +53,20 @@ type atom struct {
 	of   int    // the host or path of the block
 }
 
-func (s *speller) hostAtoms(b *block) []atom {
+func (s *speller) hostAtoms(b *block, further int) []atom {
 	var atoms []atom
 	for i, h := range b.hosts {
-		if h == routing.Any {
+		some := h.Wildcard() && b.onHost != nil && newNarrower().shareOf(b.onHost, h) == someNames
+		switch {
+		case h == routing.Any && b.onHost != nil: // what holds for other hosts is a part of it
+			atoms, _ = s.conditionAtoms(b.onHost, h, i, further)
+			return atoms
+		case h == routing.Any:
 			return nil // all hosts: no condition
+		case some:
+			both, _ := s.conditionAtoms(b.onHost, h, i, further)
+			atoms = append(atoms, both...)
+			continue
 		}
 		atoms = append(atoms, atom{spelling: s.host(h), text: string(h), of: i})
 	}
@@ -67,8 +76,11 @@ func (s *speller) hostAtoms(b *block) []atom {
 
 // pathAtoms returns the paths of a block as atoms. Its hosts use some of the wildcards that a rule
 // may have, and its other conditions use further ones.
-func (s *speller) pathAtoms(b *block, further int) []atom {
-	wild := 0
+func (s *speller) pathAtoms(b *block, hosts []atom, further int) []atom {
+	wild := wildcardsOfAtoms(hosts)
+	if b.onHost == nil {
+		wild = 0
+	}
 	for _, h := range b.hosts {
 		wild = max(wild, s.hostWildcards(h))
 	}
@@ -342,7 +354,7 @@ func (b *block) rule(when routing.Conditions, hosts, paths chunk) lb.Rule {
 		r.Conditions = []lb.Condition{{Field: "path", Values: []string{"/*"}}}
 	}
 	for _, c := range when {
-		r.Conditions = append(r.Conditions, lb.Condition{Field: c.Field, Name: c.Name, Values: c.Values})
+		r.Conditions = append(r.Conditions, lb.ConditionOf(c))
 	}
 	slices.SortStableFunc(r.Conditions, func(a, b lb.Condition) int {
 		return slices.Index(lb.Fields, a.Field) - slices.Index(lb.Fields, b.Field)

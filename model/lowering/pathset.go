@@ -11,7 +11,10 @@ import (
 
 // A pathSets compares paths as sets of request paths. Prefixes and exact paths are compared by
 // their text; globs and regular expressions by automata, within the budget of the Ingress asker.
-type pathSets struct{ *language.Comparer }
+type pathSets struct {
+	*language.Comparer
+	hosts *narrower
+}
 
 // overlap reports whether a request path is in both; true if this cannot be decided.
 func (s *pathSets) overlap(asker string, a, b routing.Path) bool {

@@ -31,7 +31,7 @@ func TestAnyOverlapComparesAll(t *testing.T) {
 	}
 	same, both := 0, 0
 	for range 20_000 {
-		sets := &pathSets{precedence.New(routing.Config{}).Comparer()}
+		sets := &pathSets{Comparer: precedence.New(routing.Config{}).Comparer()}
 		a, b := list(), list()
 		want := slices.ContainsFunc(a, func(p routing.Path) bool {
 			return slices.ContainsFunc(b, func(q routing.Path) bool { return sets.overlap("x", p, q) })

@@ -75,14 +75,17 @@ type refuser struct {
 	// by port, the wildcards of hosts that a rule for any host is repeated for
 	hostWildcards map[int32]int
 	portLimits    portLimits
-	refusals      []Refusal
-	changed       bool            // without a refusal
-	diagnosed     map[string]bool // by owner and reason
+	// by port, the hosts that a route for any host may be repeated for, apart from precise ones
+	repeatedFor map[int32][]routing.Host
+	refusals    []Refusal
+	changed     bool            // without a refusal
+	diagnosed   map[string]bool // by owner and reason
 }
 
 func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{},
-		protocols: map[int32]routing.Protocol{}, hostWildcards: map[int32]int{}, diagnosed: map[string]bool{}}
+		protocols: map[int32]routing.Protocol{}, hostWildcards: map[int32]int{}, diagnosed: map[string]bool{},
+		repeatedFor: map[int32][]routing.Host{}}
 	for _, l := range t.Listeners {
 		if why := whyNotProtected(c, l); why != "" {
 			r.closed[l.Port] = why
@@ -91,6 +94,7 @@ func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 		r.open = append(r.open, l)
 		r.spellers[l.Port], r.protocols[l.Port] = newSpeller(c, l.Port), l.Protocol
 		r.hostWildcards[l.Port] = r.spellers[l.Port].hostWildcardsOf(t.Levels(l.Port))
+		r.repeatedFor[l.Port] = hostsOfRepeats(t, l.Port, r.spellers[l.Port])
 	}
 	r.portLimits = newPortLimits(t, r.open, c)
 	return r
@@ -162,7 +166,7 @@ func (r *refuser) routes() []routing.Route {
 func (r *refuser) whyNotServed(route *routing.Route, port int32) string {
 	for _, part := range r.table.Parts(route, r.protocols[port]) {
 		if why := cmp.Or(r.portLimits.whyNot(part.Action, port),
-			r.spellers[port].whyNoRule(part, r.hostWildcards[port])); why != "" {
+			r.spellers[port].whyNoRule(part, r.hostWildcards[port], r.repeatedFor[port])); why != "" {
 			return why
 		}
 	}
@@ -186,7 +190,7 @@ func (r *refuser) expressibleRedirect(route *routing.Route) *routing.SSLRedirect
 				continue
 			}
 			action := cmp.Or(r.portLimits.whyNot(part.Action, port), whyNotPossible(r.caps, part.Action))
-			rule := r.spellers[port].whyNoRule(part, r.hostWildcards[port])
+			rule := r.spellers[port].whyNoRule(part, r.hostWildcards[port], r.repeatedFor[port])
 			if action == "" && rule == "" {
 				continue
 			}
@@ -290,18 +294,33 @@ func (r *refuser) repeatingDefaults() map[string]bool {
 // whyNoRule returns why a route can have no rule on this port, apart from its host, or "".
 // WildcardsOfHosts is the number of wildcards in the hosts for which a route for any host is
 // repeated.
-func (s *speller) whyNoRule(r *routing.Route, wildcardsOfHosts int) string {
+func (s *speller) whyNoRule(r *routing.Route, wildcardsOfHosts int, repeatedFor []routing.Host) string {
 	if why := whyNotPossible(s.caps, r.Action); why != "" {
 		return why
 	}
-	if why := whyNotSplit(s.caps, r.When); why != "" {
+	when, _ := r.When.OnHost(r.Host)
+	onHost, when := when.Host(), besidesHost(when)
+	if why := whyNotSplit(s.caps, when); why != "" {
 		return why
 	}
 	hosts := s.hostWildcards(r.Host)
 	if r.Host == routing.Any {
 		hosts = wildcardsOfHosts
 	}
-	further := mostWildcards(s.caps, r.When)
+	further := mostWildcards(s.caps, when)
+	if onHost != nil {
+		all := []routing.Host{r.Host}
+		if r.Host == routing.Any {
+			all = append(all, repeatedFor...)
+		}
+		if why := s.whyNoHostCondition(onHost, all, further); why != "" {
+			return why
+		}
+		for _, h := range all {
+			atoms, _ := s.conditionAtoms(onHost, h, 0, further)
+			hosts = max(hosts, wildcardsOfAtoms(atoms))
+		}
+	}
 	if !allowsWildcards(s.caps, hosts+further) {
 		return fmt.Sprintf(
 			"its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts",
@@ -324,6 +343,23 @@ func (s *speller) whyNoRule(r *routing.Route, wildcardsOfHosts int) string {
 		}
 	}
 	return ""
+}
+
+// hostsOfRepeats returns the wildcards of a port that routes for any host may be repeated for.
+func hostsOfRepeats(t *precedence.Table, port int32, s *speller) []routing.Host {
+	var out []routing.Host
+	for _, l := range t.Levels(port) {
+		if !l.Host.Wildcard() {
+			continue
+		}
+		if t.HostMiss == routing.MissFallsThrough {
+			out = append(out, l.Host)
+		}
+		if s.needsCatchAll(l.Host) {
+			out = append(out, deeperNames(l.Host))
+		}
+	}
+	return out
 }
 
 func (s *speller) whyNoHost(h routing.Host) string {

@@ -77,7 +77,7 @@ func countParts(c lb.Capabilities, when routing.Conditions) int {
 func wildcardsOf(when routing.Conditions) int {
 	n := 0
 	for _, c := range when {
-		if c.Field == "header" || c.Field == "query" {
+		if (c.Field == "header" || c.Field == "query") && !c.Regex {
 			for _, v := range c.Values {
 				n += wildcards(v)
 			}
@@ -114,11 +114,20 @@ func whyNotSplit(c lb.Capabilities, when routing.Conditions) string {
 		if slices.Contains(c.FieldsRefused, part.Field) {
 			return fmt.Sprintf("a rule of %s has no conditions on %s", c.Name, inProse[part.Field])
 		}
+		if part.Regex && part.Field == "header" && !(c.Regex && c.HeaderRegex) {
+			return fmt.Sprintf("a rule of %s compares headers with no regular expressions", c.Name)
+		}
+		if part.Field == "query" && part.Name == "" && !c.QueryPairs {
+			return fmt.Sprintf("a rule of %s has no conditions on parameters of any name", c.Name)
+		}
 		if c.NameLength > 0 && part.Field == "header" && len(part.Name) > c.NameLength {
 			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows",
 				diag.Cut(part.Name), c.NameLength, c.Name)
 		}
 		for _, v := range append([]string{part.Name}, part.Values...) {
+			if part.Regex && v != "" {
+				v = lb.Anchored(v)
+			}
 			if c.ValueLength > 0 && len(v) > c.ValueLength {
 				return fmt.Sprintf("%s is longer than the %d characters that %s allows", diag.Quote(v),
 					c.ValueLength, c.Name)

@@ -133,6 +133,10 @@ func excludedCondition(cond lb.Condition, c lb.Capabilities) string {
 	if why := cmp.Or(
 		said(slices.Contains(c.FieldsRefused, cond.Field), "a condition on the field %s", cond.Field),
 		said(!c.Regex && len(cond.Regex) > 0, "a regular expression"),
+		said(!c.HeaderRegex && cond.Field == "header" && len(cond.Regex) > 0,
+			"a regular expression for a header"),
+		said(!c.QueryPairs && cond.Field == "query" && cond.Name == "",
+			"a condition on the query without a name"),
 		said(beyond(n, c.ValuesPerCondition), "a condition with %d values", n),
 		said(beyond(len(cond.Name), c.NameLength), "the name %s", cond.Name),
 	); why != "" {

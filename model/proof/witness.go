@@ -23,6 +23,7 @@ type finder struct {
 	machines map[string]*language.Language
 	texts    map[string]foundText
 	holds    map[string]func(routing.Request) bool // by the key of a condition
+	pairs    bool                                  // of the present search: a condition is on the query without a name
 }
 
 type foundText struct {
@@ -43,8 +44,11 @@ type part struct{ field, name string }
 // claims has, for each part, conditions that must hold and conditions that must not.
 type claims map[part][2][]lb.Condition
 
-func (q claims) add(c lb.Condition, side int) {
+func (f *finder) add(q claims, c lb.Condition, side int) {
 	p := part{c.Field, strings.ToLower(c.Name)}
+	if f.pairs && c.Field == "query" {
+		p.name = "" // the pairs of all parameters are one part
+	}
 	both := q[p]
 	both[side] = append(slices.Clip(both[side]), c)
 	q[p] = both
@@ -55,9 +59,14 @@ func (q claims) add(c lb.Condition, side int) {
 func (f *finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.Verdict) {
 	q := claims{{"host", ""}: {}, {"path", ""}: {}, {"method", ""}: {}, {"source", ""}: {}}
 	held := map[string]bool{}
+	f.pairs = slices.ContainsFunc(slices.Concat(in, out), func(r lb.Rule) bool {
+		return slices.ContainsFunc(r.Conditions, func(c lb.Condition) bool {
+			return c.Field == "query" && c.Name == ""
+		})
+	})
 	for _, r := range in {
 		for _, c := range r.Conditions {
-			q.add(c, 0)
+			f.add(q, c, 0)
 			held[c.Key()] = true
 		}
 	}
@@ -89,7 +98,7 @@ func (f *finder) refute(port int32, q claims, out []lb.Rule, held map[string]boo
 			continue // it cannot fail
 		}
 		next := maps.Clone(q)
-		next.add(c, 1)
+		f.add(next, c, 1)
 		found, sub := f.refute(port, next, out, held)
 		if sub == language.Some {
 			return found, sub
@@ -133,20 +142,34 @@ func (f *finder) part(r *routing.Request, p part, in, out []lb.Condition) langua
 		return try(f, r, &r.Source, addresses(slices.Concat(in, out)), in, out)
 	}
 	values := map[bool]*map[string][]string{true: &r.Header, false: &r.Query}[p.field == "header"]
+	universe, spaced := valueUniverse, space
+	isCased := func(c lb.Condition) bool { return len(c.Regex) > 0 }
+	cased := slices.ContainsFunc(in, isCased) || slices.ContainsFunc(out, isCased)
+	pairs := f.pairs && p.field == "query"
+	switch {
+	case cased:
+		universe, spaced = casedUniverse, string(language.Space)
+	case pairs:
+		universe = pairUniverse
+	}
 	for _, c := range in { // each can have a separate value
 		if strings.ContainsFunc(strings.Join(c.Values, ""), func(r rune) bool {
-			return r < ' ' || r > language.LastChar
+			return r < ' ' || r > language.LastChar || cased && r == language.Space
 		}) {
 			return language.Unsure // automata lack the character
 		}
 		var value string
-		if v := f.text(&value, valueUniverse, []lb.Condition{c}, out); v != language.Some {
+		if v := f.text(&value, universe, []lb.Condition{c}, out); v != language.Some {
 			return v
+		}
+		name := p.name
+		if pairs {
+			name, value = routing.PairOf(value)
 		}
 		if *values == nil {
 			*values = map[string][]string{}
 		}
-		(*values)[p.name] = append((*values)[p.name], strings.ReplaceAll(value, space, " "))
+		(*values)[name] = append((*values)[name], strings.ReplaceAll(value, spaced, " "))
 	}
 	return language.Some
 }
@@ -156,6 +179,8 @@ func (f *finder) part(r *routing.Request, p part, in, out []lb.Condition) langua
 const (
 	space         = "S"
 	valueUniverse = `([!-@\[-~]([!-@\[-~S]*[!-@\[-~])?)?`
+	pairUniverse  = `[!-<>-@\[-~]+=[!-@\[-~]*`
+	casedUniverse = "([!-_a-~]([!-~]*[!-_a-~])?)?" // where regular expressions are compared, too
 )
 
 // try writes the first value for which the conditions hold as they should.
@@ -200,7 +225,7 @@ func (f *finder) text(at *string, universe string, in, out []lb.Condition) langu
 	sets := [2][]*language.Language{{f.machine(universe)}}
 	for side, conditions := range [][]lb.Condition{in, out} {
 		for _, c := range conditions {
-			pattern := f.pattern(c)
+			pattern := f.pattern(c, universe)
 			sets[side] = append(sets[side], f.machine(pattern))
 			key.WriteString("\n" + pattern)
 		}
@@ -227,9 +252,17 @@ const searchSteps = 100_000
 
 // pattern returns one regular expression for the texts for which a condition holds. lb.Matcher
 // reads values in the same way.
-func (f *finder) pattern(c lb.Condition) string {
+func (f *finder) pattern(c lb.Condition, universe string) string {
 	all := make([]string, 0, len(c.Values)+len(c.Regex))
 	for _, v := range c.Values {
+		switch universe {
+		case casedUniverse:
+			all = append(all, "(?i:"+routing.GlobPattern(strings.ReplaceAll(v, " ", string(language.Space)))+")")
+			continue
+		case pairUniverse:
+			all = append(all, pairPattern(strings.ToLower(c.Name), strings.ToLower(v)))
+			continue
+		}
 		if c.Field != "path" {
 			v = strings.ReplaceAll(strings.ToLower(v), " ", space)
 		}
@@ -240,7 +273,21 @@ func (f *finder) pattern(c lb.Condition) string {
 		all = append(all, routing.GlobPattern(v))
 	}
 	for _, r := range c.Regex {
+		if universe == casedUniverse {
+			r, _ = language.WithSpace(r) // the cloud refuses one that does not parse
+		}
 		all = append(all, "(?:"+r+")")
 	}
 	return strings.Join(all, "|")
+}
+
+// pairPattern returns a regular expression for the pairs of name and value that fulfil a condition on
+// the query with a name, or without one.
+func pairPattern(name, value string) string {
+	if name != "" {
+		return regexp.QuoteMeta(name) + "=" + routing.GlobPattern(value)
+	}
+	name, value = routing.PairOf(value)
+	inName := strings.NewReplacer(".*", "[^=]*", `\.`, `\.`, ".", "[^=]")
+	return inName.Replace(routing.GlobPattern(name)) + "=" + routing.GlobPattern(value)
 }

@@ -60,7 +60,7 @@ type classKey struct {
 
 func (t *table) newClass(port int32, name string) *class {
 	c := &class{exact: map[string][]int32{}, prefix: map[string][]int32{}}
-	candidates, entries := compare.Candidates(t.Table, port, name)
+	candidates, entries := compare.CandidatesOfLevel(t.Table, port, name)
 	for i, e := range entries {
 		c.answers = append(c.answers, t.answerOf(candidates[i], port))
 		c.when = append(c.when, e.When)

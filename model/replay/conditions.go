@@ -22,13 +22,14 @@ const (
 // A loggedRequest has the parts of a request in a line besides its host and its path.
 type loggedRequest struct {
 	method string
+	host   string
 	query  string
 	agent  string // the header User-Agent; empty if it is not known
 	source netip.Addr
 }
 
 // parts has the parts of a request, besides host and path, that conditions look at.
-type parts struct{ method, query, agent, source bool }
+type parts struct{ method, query, agent, source, host bool }
 
 // userAgent is the header that lines have. One longer than longestAgent is cut off: "If the string
 // is longer than 8 KB, it is truncated."
@@ -47,6 +48,8 @@ func (p *parts) add(when routing.Conditions) {
 			p.query = true
 		case c.Field == "source":
 			p.source = true
+		case c.Field == "host":
+			p.host = true
 		case c.Field == "header" && strings.EqualFold(c.Name, userAgent):
 			p.agent = true
 		}
@@ -59,6 +62,8 @@ func (a *loggedRequest) holds(c routing.Condition) truth {
 	switch c.Field {
 	case "method":
 		return truthOf(one.Hold(routing.Request{Method: a.method}))
+	case "host":
+		return truthOf(one.Hold(routing.Request{Host: a.host}))
 	case "source":
 		if a.source.IsValid() {
 			return truthOf(one.Hold(routing.Request{Source: a.source}))

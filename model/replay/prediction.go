@@ -65,10 +65,11 @@ func (b *balancer) newHost(r accesslog.Request) *host {
 }
 
 func (p parts) union(o parts) parts {
-	return parts{p.method || o.method, p.query || o.query, p.agent || o.agent, p.source || o.source}
+	return parts{p.method || o.method, p.query || o.query, p.agent || o.agent, p.source || o.source,
+		p.host || o.host}
 }
 
-// keyOf appends the parts that the prediction of a request depends on.
+// keyOf appends the parts that the prediction of a request for a host depends on.
 func (p parts) keyOf(key []byte, r accesslog.Request, l *accesslog.Line) []byte {
 	key = append(key, r.Path...)
 	add := func(part []byte) {
@@ -93,6 +94,9 @@ func (p parts) keyOf(key []byte, r accesslog.Request, l *accesslog.Line) []byte 
 // askedBy returns the parts of a request in a line that conditions look at.
 func (p parts) askedBy(r accesslog.Request, l *accesslog.Line) loggedRequest {
 	a := loggedRequest{method: r.Method}
+	if p.host {
+		a.host = string(r.Host)
+	}
 	if p.query {
 		a.query = string(r.Query)
 	}

@@ -80,8 +80,11 @@ func newListener(o *lb.ObservedListener, d lb.Dialect) *listener {
 				out.hosts = append(out.hosts, lb.NewMatcher(alone, d))
 			case c.Field == "path":
 				out.paths = append(out.paths, pathValuesOf(c))
-			case len(c.Regex) > 0:
+			case len(c.Regex) > 0 && c.Field != "header":
 				out.unclear = true
+			case len(c.Regex) > 0:
+				out.when = append(out.when,
+					routing.Condition{Field: c.Field, Name: c.Name, Regex: true, Values: c.Regex})
 			default:
 				out.when = append(out.when,
 					routing.Condition{Field: c.Field, Name: c.Name, Values: c.Values})

@@ -56,9 +56,11 @@ type amongSearch struct {
 }
 
 func (s *amongSearch) run() {
-	for _, l := range s.each {
-		s.conditions.register(l)
+	all := make([][]Entry, len(s.each))
+	for i, l := range s.each {
+		all[i] = l.entries
 	}
+	s.conditions.register(all...)
 	s.needed = make([]bool, len(s.patterns))
 	s.walk(s.meter, s.lists, s.narrow, s.visit)
 }

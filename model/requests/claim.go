@@ -108,7 +108,11 @@ func (h *claim) write(r *routing.Request) {
 		case "header":
 			r.Header = addText(r.Header, h.facts.part.name, v.text)
 		case "query":
-			r.Query = addText(r.Query, h.facts.part.name, v.text)
+			name, text := h.facts.part.name, v.text
+			if name == "" {
+				name, text = routing.PairOf(v.text)
+			}
+			r.Query = addText(r.Query, name, text)
 		}
 	}
 }

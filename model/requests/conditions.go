@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
 )
@@ -14,6 +16,7 @@ type conditions struct {
 	numbers map[string]int
 	all     []routing.Condition
 	parts   map[part]*facts
+	pairs   bool // a condition is on the query without a name
 	meter   *meter
 }
 
@@ -29,7 +32,7 @@ func (cs *conditions) number(c routing.Condition, namespace string) int {
 	if !known {
 		n = len(cs.all)
 		cs.numbers[key], cs.all = n, append(cs.all, c)
-		p := part{c.Field, c.Name}
+		p := cs.partOf(c)
 		if cs.parts[p] == nil {
 			cs.parts[p] = &facts{part: p}
 		}
@@ -48,14 +51,29 @@ func (cs *conditions) numbered(e Entry) []int {
 }
 
 func (cs *conditions) factsOf(condition int) *facts {
-	c := cs.all[condition]
-	return cs.parts[part{c.Field, c.Name}]
+	return cs.parts[cs.partOf(cs.all[condition])]
 }
 
-// register numbers the conditions of a list, before any of its entries are compared.
-func (cs *conditions) register(l *list) {
-	for _, e := range l.entries {
-		cs.numbered(e)
+func (cs *conditions) partOf(c routing.Condition) part {
+	if cs.pairs && c.Field == "query" {
+		return part{"query", ""}
+	}
+	return part{c.Field, c.Name}
+}
+
+// register numbers the conditions of lists, before any of their entries are compared.
+func (cs *conditions) register(all ...[]Entry) {
+	for _, entries := range all {
+		for _, e := range entries {
+			cs.pairs = cs.pairs || slices.ContainsFunc(e.When, func(c routing.Condition) bool {
+				return c.Field == "query" && c.Name == ""
+			})
+		}
+	}
+	for _, entries := range all {
+		for _, e := range entries {
+			cs.numbered(e)
+		}
 	}
 }
 

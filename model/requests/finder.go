@@ -117,8 +117,7 @@ func (s *search) run() {
 	if _, matters := s.narrow(whole); !matters {
 		return
 	}
-	s.conditions.register(s.first)
-	s.conditions.register(s.second)
+	s.conditions.register(s.first.entries, s.second.entries)
 	s.walk(s.meter, s.lists, s.narrow, s.visit)
 }
 
@@ -296,6 +295,7 @@ func (s *search) caps(l *list, entries []int32, other *list, others []int32) []i
 // it knows one.
 func (f *Finder) Sample(e Entry) (routing.Request, bool) {
 	cs := newConditions(&meter{finder: f, free: freeSteps * lengthOf(e.Paths, e.When)})
+	cs.register([]Entry{e})
 	q := question{conditions: cs, namespace: e.Namespace}
 	if q.ask(cs.numbered(e)) != language.Some {
 		return routing.Request{}, false

@@ -1,7 +1,9 @@
 package requests
 
 import (
+	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +15,8 @@ import (
 // can fulfil together.
 
 // A part is a part of a request for conditions: "header" and a name, "query" and a name, "method"
-// or "source".
+// or "source". If a condition of a search is on the query without a name, all those on the query are on
+// one part, the pairs of name and value.
 type part struct{ field, name string }
 
 // facts has the conditions on a part of a request, and a possible value of each class that the
@@ -149,36 +152,53 @@ var valueCharacters = func() *alphabet {
 	return &a
 }()
 
-// texts returns values of a header or a query parameter. It fails if this takes too many steps, or
-// if a condition has characters that automata do not have.
+// visible has the characters of values if regular expressions are compared with them, in any case.
+var visible = func() *alphabet {
+	var a alphabet
+	for c := language.FirstChar; c <= language.LastChar; c++ {
+		a[c] = true
+	}
+	return &a
+}()
+
+// A textSearch finds the values of a header or of query parameters.
+type textSearch struct {
+	*facts
+	walk
+	anyCase bool // regular expressions are compared with the values
+	space   rune
+	pairs   bool
+}
+
+// texts returns values of a header or a query parameter, or pairs of both. It fails if this takes
+// too many steps, or if a condition has characters that automata do not have.
 func (f *facts) texts(m *meter) (out []value, failed bool) {
-	conditions, header := f.conditions, f.part.field == "header"
-	all := func(cells []cell) ([]cell, bool) { return cells, true }
-	w := &walk{allowed: valueCharacters, narrow: all, meter: m}
-	numbers := map[string]int32{}
-	by := map[int32][]int{} // the conditions that have a pattern
-	for i, c := range conditions {
-		for _, v := range c.Values {
-			v = strings.ToLower(v)
-			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > language.LastChar }) {
-				return nil, true
-			}
-			n, known := numbers[v]
-			if !known {
-				n = int32(len(w.languages))
-				numbers[v] = n
-				if !w.add(strings.ReplaceAll(v, " ", string(space)), f.namespaces[i]) {
-					return nil, true
-				}
-			}
-			by[n] = append(by[n], i)
+	s := &textSearch{facts: f, space: space, pairs: f.part == (part{"query", ""})}
+	s.allowed, s.meter = valueCharacters, m
+	s.narrow = func(cells []cell) ([]cell, bool) { return cells, true }
+	if s.anyCase = slices.ContainsFunc(f.conditions, func(c routing.Condition) bool {
+		return c.Regex
+	}); s.anyCase {
+		s.allowed, s.space = visible, language.Space
+	}
+	if s.pairs {
+		s.addPattern("[^=]+=.*", "")
+		s.narrow = func(cells []cell) ([]cell, bool) {
+			return cells, len(cells) > 0 && cells[0].pattern == 0
 		}
 	}
-	empty := value{holds: make([]bool, len(conditions))}
+	by, ok := s.addConditions()
+	if !ok {
+		return nil, true
+	}
+	var last []value // clients and servers differ in whether they send and take empty values
+	if !s.pairs {
+		last = []value{{holds: make([]bool, len(f.conditions))}}
+	}
 	seen := map[string]bool{}
-	w.visit = func(text string, accepting []int32) {
-		v := value{holds: make([]bool, len(conditions))}
-		v.text = strings.ReplaceAll(text, string(space), " ")
+	s.visit = func(text string, accepting []int32) {
+		v := value{holds: make([]bool, len(f.conditions))}
+		v.text = strings.ReplaceAll(text, string(s.space), " ")
 		for _, n := range accepting {
 			for _, i := range by[n] {
 				v.holds[i] = true
@@ -186,30 +206,88 @@ func (f *facts) texts(m *meter) (out []value, failed bool) {
 		}
 		key := keyOf(accepting, nil)
 		switch {
+		case s.pairs && (len(accepting) == 0 || accepting[0] != 0), f.part.field == "header" &&
+			strings.TrimSpace(v.text) != v.text:
+		case s.pairs && strings.HasSuffix(text, "="):
+			if !seen["="+key] {
+				seen["="+key] = true
+				last = append(last, v)
+			}
 		case text == "":
-			empty = v // clients and servers differ in whether they send and take it
-		case header && strings.TrimSpace(v.text) != v.text, seen[key]:
-		default:
+			last[0] = v
+		case !seen[key]:
 			seen[key] = true
 			out = append(out, v)
 		}
 	}
-	if !w.run("") {
+	if !s.run("") {
 		return nil, true
 	}
-	return append(out, empty), false
+	return append(out, last...), false
+}
+
+// addConditions adds the patterns of all conditions. It returns the conditions of each, and whether
+// there is an automaton for all.
+func (s *textSearch) addConditions() (by map[int32][]int, ok bool) {
+	numbers := map[string]int32{}
+	by = map[int32][]int{}
+	for i, c := range s.conditions {
+		for _, v := range c.Values {
+			key := fmt.Sprintf("%t %s %s", c.Regex, c.Name, v)
+			n, known := numbers[key]
+			if !known {
+				n = int32(len(s.languages))
+				numbers[key] = n
+				if !s.addValue(c, v, s.namespaces[i]) {
+					return nil, false
+				}
+			}
+			by[n] = append(by[n], i)
+		}
+	}
+	return by, true
+}
+
+// addValue adds the pattern of a value. It reports whether there is an automaton for it.
+func (s *textSearch) addValue(c routing.Condition, v, namespace string) bool {
+	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > language.LastChar }) ||
+		s.anyCase && strings.ContainsRune(v, language.Space) {
+		return false
+	}
+	if c.Regex {
+		pattern, ok := language.WithSpace(v)
+		return ok && s.addPattern(pattern, namespace)
+	}
+	v = strings.ReplaceAll(strings.ToLower(v), " ", string(s.space))
+	if s.anyCase {
+		return s.addPattern("(?i:"+routing.GlobPattern(v)+")", namespace)
+	}
+	if !s.pairs {
+		return s.walk.add(v, namespace)
+	}
+	name, value := regexp.QuoteMeta(lower(c.Name)), v
+	if c.Name == "" {
+		name, value = routing.PairOf(v)
+		name = strings.NewReplacer(".*", "[^=]*", `\.`, `\.`, ".", "[^=]").Replace(routing.GlobPattern(name))
+	}
+	return s.addPattern(name+"="+routing.GlobPattern(value), namespace)
+}
+
+// addPattern adds the automaton of a pattern of a namespace to the walk. It reports whether there is
+// one.
+func (w *walk) addPattern(pattern, namespace string) bool {
+	automaton := language.New(pattern)
+	w.languages, w.literals = append(w.languages, automaton), append(w.literals, "")
+	w.payers.add(namespace, automaton)
+	return automaton.Known()
 }
 
 // add adds the automaton of a glob of a namespace to the walk. It reports whether there is one.
 func (w *walk) add(glob, namespace string) bool {
-	var automaton *language.Language
-	literal := ""
-	switch {
-	case glob != "" && !strings.ContainsAny(glob, "*?"):
-		automaton, literal = language.OfPath(routing.Path{Type: routing.Exact, Value: glob}), glob
-	default:
-		automaton = language.New(routing.GlobPattern(glob))
+	if glob == "" || strings.ContainsAny(glob, "*?") {
+		return w.addPattern(routing.GlobPattern(glob), namespace)
 	}
+	automaton, literal := language.OfPath(routing.Path{Type: routing.Exact, Value: glob}), glob
 	w.languages, w.literals = append(w.languages, automaton), append(w.literals, literal)
 	w.payers.add(namespace, automaton)
 	return automaton.Known()

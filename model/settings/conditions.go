@@ -29,18 +29,23 @@ const (
 
 // A conditionsEntry is one entry of the annotation in its original form.
 type conditionsEntry struct {
-	backend, path  string
-	header, query  map[string][]string
-	method, source []string
+	backend, path   string
+	ruleHost        *string
+	header, query   map[string][]string
+	headerRegex     map[string][]string
+	method, source  []string
+	host, hostRegex []string
+	queryStrings    []string
 }
 
 // Conditions holds the entries of the annotation.
 type Conditions []narrowing
 
-// A narrowing limits paths to the requests that fulfil conditions: the paths of a backend, those
-// with a text, those with both, or all paths.
+// A narrowing limits paths to the requests that fulfil conditions: those of a backend, with a text, of
+// rules with a host, or all paths.
 type narrowing struct {
 	backend, path string
+	ruleHost      *string
 	when          routing.Conditions
 }
 
@@ -69,7 +74,7 @@ func ReadConditions(text string) (Conditions, error) {
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		out[i] = narrowing{e.backend, e.path, when}
+		out[i] = narrowing{e.backend, e.path, e.ruleHost, when}
 	}
 	return out, nil
 }
@@ -87,7 +92,10 @@ func readEntry(n *yaml.Node) (e conditionsEntry, err error) {
 	}
 	err = plainyaml.Fields(n, map[string]func(*yaml.Node) error{
 		"backend": text(&e.backend), "path": text(&e.path),
-		"header": named(&e.header), "query": named(&e.query),
+		"ruleHost": func(n *yaml.Node) error { e.ruleHost = new(string); return text(e.ruleHost)(n) },
+		"header":   named(&e.header), "headerRegex": named(&e.headerRegex),
+		"host": texts(&e.host), "hostRegex": texts(&e.hostRegex),
+		"query": named(&e.query), "queryStrings": texts(&e.queryStrings),
 		"method": texts(&e.method), "source": texts(&e.source),
 	})
 	return e, err
@@ -96,12 +104,11 @@ func readEntry(n *yaml.Node) (e conditionsEntry, err error) {
 // conditions returns the conditions of an entry in canonical order and spelling.
 func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	var out routing.Conditions
-	add := func(field, name string, values []string, check func(string) (string, error)) error {
-		what := strings.TrimSpace(field + " " + diag.Cut(name))
+	add := func(c routing.Condition, values []string, check func(string) (string, error)) error {
+		what := strings.TrimSpace(c.Field + " " + diag.Cut(c.Name))
 		if len(values) == 0 {
 			return fmt.Errorf("%s has no value", what)
 		}
-		c := routing.Condition{Field: field, Name: name}
 		for _, v := range values {
 			v, err := check(v)
 			if err != nil {
@@ -117,21 +124,35 @@ func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(e.header)) {
 		errs = append(errs, checkHeaderName(name),
-			add("header", strings.ToLower(name), e.header[name], headerValue))
+			add(routing.Condition{Field: "header", Name: strings.ToLower(name)}, e.header[name], headerValue))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.headerRegex)) {
+		errs = append(errs, checkHeaderName(name), add(routing.Condition{Field: "header",
+			Name: strings.ToLower(name), Regex: true}, e.headerRegex[name], headerExpression))
+	}
+	if e.host != nil {
+		errs = append(errs, add(routing.Condition{Field: "host"}, e.host, hostValue))
+	}
+	if e.hostRegex != nil {
+		errs = append(errs, add(routing.Condition{Field: "host", Regex: true}, e.hostRegex, hostExpression))
 	}
 	if e.method != nil {
-		errs = append(errs, add("method", "", e.method, methodValue))
+		errs = append(errs, add(routing.Condition{Field: "method"}, e.method, methodValue))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.query)) {
 		errs = append(errs, checkQueryName(name),
-			add("query", strings.ToLower(name), e.query[name], queryValue))
+			add(routing.Condition{Field: "query", Name: strings.ToLower(name)}, e.query[name], queryValue))
+	}
+	if e.queryStrings != nil {
+		errs = append(errs, add(routing.Condition{Field: "query"}, e.queryStrings, pairValue))
 	}
 	if e.source != nil {
-		errs = append(errs, add("source", "", e.source, sourceValue))
+		errs = append(errs, add(routing.Condition{Field: "source"}, e.source, sourceValue))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	sortConditions(out)
 	if len(out) == 0 {
 		return nil, errors.New("it has no condition")
 	}
@@ -141,6 +162,7 @@ func (e conditionsEntry) conditions() (routing.Conditions, error) {
 // The characters of names and values. Those of a query are never percent-encoded by clients; clouds
 // read others in different ways.
 var (
+	hostGlob     = regexp.MustCompile(`^[a-z0-9._*?-]+$`)
 	headerToken  = regexp.MustCompile("^[A-Za-z0-9!#$%&'+.^_`|~-]+$")
 	headerText   = regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`)
 	methodText   = regexp.MustCompile(`^[A-Z_-]+$`)
@@ -153,7 +175,7 @@ func checkHeaderName(name string) error {
 	case !headerToken.MatchString(name):
 		return fmt.Errorf("%s is not the name of a header", diag.Quote(name))
 	case strings.EqualFold(name, "host"):
-		return errors.New("the host is what rules are for")
+		return errors.New("the host is what rules and the field host are for")
 	}
 	return nil
 }
@@ -170,6 +192,61 @@ func headerValue(v string) (string, error) {
 	if !headerText.MatchString(v) || strings.Contains(v, `\`) || len(v) > longestValue {
 		return "", fmt.Errorf("%s is not 1 to %d visible characters, the backslash not among them",
 			diag.Quote(v), longestValue)
+	}
+	return strings.ToLower(v), nil
+}
+
+// headerExpression returns a regular expression for the values of a header. Spaces are written as they
+// are or as \s; the grave accent is not among the characters that expressions are compared with.
+func headerExpression(v string) (string, error) {
+	if !headerText.MatchString(v) || strings.Contains(v, "`") || len(v) > longestValue {
+		return "", fmt.Errorf("%s is not 1 to %d visible characters, the grave accent not among them",
+			diag.Quote(v), longestValue)
+	}
+	return v, checkExpression(v)
+}
+
+func hostExpression(v string) (string, error) {
+	if !headerText.MatchString(v) || len(v) > longestValue {
+		return "", fmt.Errorf("%s is not 1 to %d visible characters", diag.Quote(v), longestValue)
+	}
+	return v, checkExpression(v)
+}
+
+// checkExpression refuses what clouds lack or may read in another way: classes of letters beyond ASCII,
+// and the ends of words and of parts of a text.
+func checkExpression(v string) error {
+	if _, err := regexp.Compile(v); err != nil {
+		return fmt.Errorf("%s is not a regular expression: %w", diag.Quote(v), err)
+	}
+	if found := rareSyntax.FindString(v); found != "" {
+		return fmt.Errorf("%s: %s is not taken", diag.Quote(v), found)
+	}
+	return nil
+}
+
+// rareSyntax matches syntax that is refused.
+var rareSyntax = regexp.MustCompile(`\[\[:|\\[pPbBAzQECaftnrvx0-7]|\(\?[^:]`)
+
+func hostValue(v string) (string, error) {
+	v = strings.ToLower(v)
+	if !hostGlob.MatchString(v) || len(v) > longestValue {
+		return "", fmt.Errorf("%s is not 1 to %d characters of a host name, or * and ?", diag.Quote(v),
+			longestValue)
+	}
+	return v, nil
+}
+
+// pairValue returns a parameter with its value, or a value of any parameter.
+func pairValue(v string) (string, error) {
+	name, value, named := strings.Cut(v, "=")
+	if !named {
+		return queryValue(v)
+	}
+	for _, part := range []string{name, value} {
+		if _, err := queryValue(part); err != nil {
+			return "", err
+		}
 	}
 	return strings.ToLower(v), nil
 }
@@ -214,10 +291,10 @@ func checkOnce(sorted routing.Conditions) error {
 	return nil
 }
 
-// appliesTo reports whether the narrowing applies to a path.
-func (n narrowing) appliesTo(p *networkingv1.HTTPIngressPath) bool {
+// appliesTo reports whether the narrowing applies to a path of a rule with a host.
+func (n narrowing) appliesTo(host string, p *networkingv1.HTTPIngressPath) bool {
 	return (n.backend == "" || n.backend == backendName(&p.Backend)) &&
-		(n.path == "" || n.path == p.Path)
+		(n.path == "" || n.path == p.Path) && (n.ruleHost == nil || *n.ruleHost == host)
 }
 
 func backendName(b *networkingv1.IngressBackend) string {
@@ -227,18 +304,22 @@ func backendName(b *networkingv1.IngressBackend) string {
 	return b.Service.Name
 }
 
-// Of returns the conditions of a path, from all entries that apply to it.
-func (c Conditions) Of(p *networkingv1.HTTPIngressPath) routing.Conditions {
+// Of returns the conditions of a path of a rule with a host, from all entries that apply to it.
+func (c Conditions) Of(host string, p *networkingv1.HTTPIngressPath) routing.Conditions {
 	var out routing.Conditions
 	for _, n := range c {
-		if n.appliesTo(p) {
+		if n.appliesTo(host, p) {
 			out = append(out, n.when...)
 		}
 	}
-	slices.SortFunc(out, func(a, b routing.Condition) int {
+	sortConditions(out)
+	return out
+}
+
+func sortConditions(all routing.Conditions) {
+	slices.SortStableFunc(all, func(a, b routing.Condition) int {
 		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Name, b.Name))
 	})
-	return out
 }
 
 // Check refuses entries that apply to no path, entries that would not apply to the default backend
@@ -252,10 +333,14 @@ func (c Conditions) Check(spec *networkingv1.IngressSpec) error {
 		for i := range r.HTTP.Paths {
 			p := &r.HTTP.Paths[i]
 			for j, n := range c {
-				about[j] = about[j] || n.appliesTo(p)
+				about[j] = about[j] || n.appliesTo(r.Host, p)
 			}
-			when := c.Of(p)
+			when := c.Of(r.Host, p)
 			err := checkOnce(when)
+			if strings.HasPrefix(r.Host, "*.") && when.Host() != nil {
+				err = fmt.Errorf("its rule is for the wildcard %s, and it has a condition on the host, too: write "+
+					"all hosts into the condition, under a rule without a host", r.Host)
+			}
 			if len(when) > mostConditions {
 				err = fmt.Errorf("it has %d conditions, and %d are the most", len(when), mostConditions)
 			}

@@ -294,19 +294,29 @@ var Table = []Setting{
 		About:   Ingress, Merge: Own, Example: `[{"backend": "canary", "header": {"X-Canary": ` +
 			`["always"]}}]`,
 		Doc: "Conditions of requests besides host and path. An entry is about the paths of a " +
-			"`backend`, which is the name of a Service or Backend, about a `path` as it is spelt in the " +
-			"spec, about both, or about all paths of the Ingress. It has `header` and `query`, each a " +
-			"name with its values, `method` and `source`, each a list. A request fulfils all of them, " +
+			"`backend`, which is the name of a Service or Backend, about a `path`, about a `ruleHost` (\"\" " +
+			"for rules without one), both as they are spelt in the spec, about all of these, or about all " +
+			"paths of the Ingress. It has `header` and `query`, each a name with its values, and the lists " +
+			"`method`, `source`, `host` and `queryStrings`. A request fulfils all of them, " +
 			"each by one of its values, and those of every entry that is about the path. Entries that " +
-			"give a path two conditions on one header, on one query parameter, on the method or on the " +
-			"source are refused: write all values in one. In the values of headers and of query " +
+			"give a path two conditions on one header, on one query parameter, on the method, the host or the " +
+			"source are refused: write all values in one. In the values of headers, hosts and query " +
 			"parameters `*` stands for any text and `?` for one character, and case makes no " +
-			"difference. Sources are ranges of addresses. Of two routes with one host and path " +
+			"difference. A query string is `name=value`, or a value of any parameter. `headerRegex` and " +
+			"`hostRegex` have regular expressions in place of such values, which match the whole text; case " +
+			"makes a difference for headers, and none for hosts. A condition on the host is for rules without " +
+			"a host: there `*.example.com` stands for any number of labels. A path of a rule for a host that " +
+			"does not fulfil it answers nothing. Sources are ranges of addresses. Of two routes with one host " +
+			"and path " +
 			"the one with more conditions goes first; what fulfils none goes on as if the path were not " +
 			"there. A default backend has no conditions, so an entry that would be about it too is " +
 			"refused.",
-		Good:      []string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]"},
-		Bad:       []string{"", "[]", "{}", "[{}]", `[{"method": ["get"]}]`},
+		Good: []string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]",
+			`[{"ruleHost": "a.com", "host": ["*"], "headerRegex": {"X": ["^a[0-9]$"]}, "queryStrings": ["a=1", "b"]}]`,
+			`[{"hostRegex": ["^(a|b)\\.com$"]}]`},
+		Bad: []string{"", "[]", "{}", "[{}]", `[{"method": ["get"]}]`, `[{"host": ["a b"]}]`,
+			`[{"host": ["a.com"], "hostRegex": ["b.com"]}]`, `[{"headerRegex": {"X": ["(?=a)"]}}]`,
+			`[{"headerRegex": {"X": ["\\pL"]}}]`, `[{"queryStrings": ["a="]}]`},
 		Restricts: true,
 		put: func(v *Values, text string) (err error) {
 			v.Conditions, err = ReadConditions(text)
