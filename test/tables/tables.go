@@ -42,6 +42,11 @@ var (
 		{Field: "source", Values: []string{"10.1.0.0/16", "2001:db8::/32"}}, {Field: "source", Values: []string{"0.0.0.0/0"}},
 		{Field: "source", Values: []string{"10.0.0.0/32", "203.0.113.0/24"}}, {Field: "source", Values: []string{"10.0.0.1/32"}},
 		{Field: "method", Values: []string{"PURGE"}}, {Field: "header", Name: "x-a", Values: []string{"n*"}},
+		{Field: "header", Name: "x-a", Regex: true, Values: []string{"[Yy][eE].*"}}, {Field: "header", Name: "x-b", Regex: true, Values: []string{"a b|x.* .*", "[^a]"}},
+		{Field: "query", Values: []string{"v=1", "2*"}}, {Field: "query", Values: []string{"w*=1", "?"}},
+		{Field: "host", Values: []string{"*.a.test"}}, {Field: "host", Values: []string{"*.x.a.test", "bare", "*.test"}},
+		{Field: "host", Values: []string{"?.a.test", "*y*.*"}}, {Field: "host", Values: []string{"any.example", "*io"}},
+		{Field: "host", Regex: true, Values: []string{`[x-z]\.a\.test`, "OTHER.*"}},
 	}
 )
 
@@ -191,7 +196,7 @@ func (g *Generator) Request(all ...routing.Config) routing.Request {
 		}
 	}
 	for range g.IntN(3) {
-		out.Query = withValue(out.Query, "v", []string{"1", "2", "22", "3", ""}[g.IntN(5)])
+		out.Query = withValue(out.Query, []string{"v", "V", "w", "x"}[g.IntN(4)], []string{"1", "2", "22", "3", ""}[g.IntN(5)])
 	}
 	return out
 }
