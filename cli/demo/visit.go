@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -160,10 +161,22 @@ var here = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // fulfil changes a request so that it meets conditions, if a client can do that.
 func fulfil(r *routing.Request, when routing.Conditions) {
+	r.Query = map[string][]string{}
 	some := func(c routing.Condition) []string {
 		return []string{strings.NewReplacer("*", "", "?", "x").Replace(c.Values[0])}
 	}
 	for _, c := range when {
+		one := requests.Entry{Paths: requests.Anything, When: routing.Conditions{c}}
+		switch sample, known := requests.NewFinder(requests.OfCommand).Sample(one); {
+		case c.Field == "host" && !c.Regex:
+			r.Host = strings.NewReplacer("*", "any", "?", "x").Replace(c.Values[0])
+			continue
+		case known && c.Field == "header" && c.Regex:
+			c.Values = sample.Header[c.Name]
+		case known && c.Field == "query" && c.Name == "":
+			maps.Copy(r.Query, sample.Query)
+			continue
+		}
 		switch c.Field {
 		case "method":
 			r.Method = c.Values[0]
@@ -173,9 +186,6 @@ func fulfil(r *routing.Request, when routing.Conditions) {
 			}
 			r.Header[http.CanonicalHeaderKey(c.Name)] = some(c)
 		case "query":
-			if r.Query == nil {
-				r.Query = map[string][]string{}
-			}
 			r.Query[c.Name] = some(c)
 		}
 	}

@@ -79,6 +79,7 @@ type path struct {
 type condition struct {
 	Field  string   `json:"field"`
 	Name   string   `json:"name,omitempty"`
+	Regex  bool     `json:"regex,omitempty"`
 	Values []string `json:"values"`
 }
 
