@@ -29,6 +29,10 @@ type ConditionCapabilities struct {
 	Fields []string `json:"fields"`
 	// Regex says that values can be regular expressions, of hosts and of paths.
 	Regex bool `json:"regex,omitempty"`
+	// HeaderRegex says that so can those of headers, where case makes a difference.
+	HeaderRegex bool `json:"headerRegex,omitempty"`
+	// QueryPairs says that a condition on the query needs no name.
+	QueryPairs bool `json:"queryPairs,omitempty"`
 	// HostStarIsLabel says that "*" in a host stands for one label, not for any text.
 	HostStarIsLabel bool `json:"hostStarIsLabel,omitempty"`
 	// HostPattern is a regular expression that the hosts in values have to match; "" for any.

@@ -65,7 +65,9 @@ type Rule struct {
 // A Condition holds if any of its values does. It has Values or Regex.
 type Condition struct {
 	Field string `json:"field" enum:"host,path,header,method,query,source"`
-	Name  string `json:"name,omitempty"` // of the header or of the query parameter
+	// Name of the header or of the query parameter. A condition on the query without a name has pairs as
+	// values, "name=value", and values of any parameter.
+	Name string `json:"name,omitempty"`
 	// Values are texts in which "*" is any text and "?" any one byte, without an escape for either; of
 	// the field source, ranges of addresses. Whether "*" in a host stands for one label only is for
 	// the provider to say, in its Capabilities.
