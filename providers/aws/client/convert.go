@@ -42,7 +42,9 @@ func ToConditions(conditions []lb.Condition) []elb.RuleCondition {
 			said.QueryStringConfig = &elb.QueryStringConditionConfig{}
 			for _, v := range c.Values {
 				pair := elb.QueryStringKeyValuePair{Value: aws.String(v)}
-				if c.Name != "" {
+				if name, value, named := strings.Cut(v, "="); c.Name == "" && named {
+					pair = elb.QueryStringKeyValuePair{Key: aws.String(name), Value: aws.String(value)}
+				} else if c.Name != "" {
 					pair.Key = aws.String(c.Name)
 				}
 				said.QueryStringConfig.Values = append(said.QueryStringConfig.Values, pair)
@@ -87,13 +89,7 @@ func FromCondition(said elb.RuleCondition) lb.Condition {
 	case said.HttpRequestMethodConfig != nil:
 		c.Values = said.HttpRequestMethodConfig.Values
 	case said.QueryStringConfig != nil:
-		for i, pair := range said.QueryStringConfig.Values {
-			if i > 0 && !strings.EqualFold(aws.ToString(pair.Key), c.Name) {
-				c.Field = aws.ToString(said.Field)
-			}
-			c.Name = aws.ToString(pair.Key)
-			c.Values = append(c.Values, aws.ToString(pair.Value))
-		}
+		c = fromQuery(c, said.QueryStringConfig.Values)
 	case said.SourceIpConfig != nil:
 		c.Values = said.SourceIpConfig.Values
 	}
@@ -102,6 +98,28 @@ func FromCondition(said elb.RuleCondition) lb.Condition {
 	}
 	if len(c.Regex) == 0 {
 		c.Regex = nil
+	}
+	return c
+}
+
+// fromQuery converts pairs of query parameters. Those of one parameter are a condition with its name,
+// as in lb.ConditionOf.
+func fromQuery(c lb.Condition, pairs []elb.QueryStringKeyValuePair) lb.Condition {
+	one := len(pairs) > 0 && !strings.ContainsAny(aws.ToString(pairs[0].Key), "*?")
+	for _, pair := range pairs {
+		one = one && strings.EqualFold(aws.ToString(pair.Key), aws.ToString(pairs[0].Key))
+	}
+	for _, pair := range pairs {
+		key, value := aws.ToString(pair.Key), aws.ToString(pair.Value)
+		switch {
+		case one && key != "":
+			c.Name = key
+		case strings.Contains(key+value, "="): // Fairlead makes none, and could not tell where it ends
+			c.Field = fields["query"]
+		case key != "":
+			value = key + "=" + value
+		}
+		c.Values = append(c.Values, value)
 	}
 	return c
 }

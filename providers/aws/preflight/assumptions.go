@@ -18,8 +18,8 @@ type Assumption struct {
 	Tests []string
 }
 
-// A Consequence is the effect of a wrong assumption on load balancers. In no case does a wrong rule
-// answer requests, or is a port open for other clients than those permitted.
+// A Consequence is the effect of a wrong assumption on load balancers. Only where it is Wider does a
+// wrong rule answer requests, and in no case is a port open for other clients than those permitted.
 type Consequence string
 
 // The consequences.
@@ -34,6 +34,8 @@ const (
 	Refused Consequence = "refused by name"
 	// Reported: Fairlead does without it, and reports that.
 	Reported Consequence = "reported"
+	// Wider: conditions that authors write hold for other requests, too.
+	Wider Consequence = "wider"
 )
 
 const (
@@ -73,6 +75,20 @@ var Assumptions = []Assumption{
 			"sent.", "",
 		Tolerated, "Expressions are written for both.",
 		[]string{"test/alb TestNoRequestEverGoesAstray", "test/alb TestRulesInAWSAreTheSpecification"},
+	},
+	{
+		"header-of-a-pattern", "A regular expression for a header is case-sensitive.", "",
+		Wider, "It matches values in another case, too. One that has to be right in either way has both " +
+			"cases of a letter ([aA]).",
+		[]string{"test/alb TestConditionsInAWSAreTheSpecification"},
+	},
+	{
+		"star-of-a-host", `A "*" in a condition on the host stands for any text, also with dots.`,
+		guide + "rule-condition-types.html",
+		Tolerated, "Hosts of rules are written for both. A host in `fairlead.dev/conditions` stands for " +
+			"what it does in AWS.",
+		[]string{"model/lowering TestRandomTablesAreExactInEveryWorld",
+			"test/alb TestConditionsInAWSAreTheSpecification"},
 	},
 	{
 		"host-with-port", "The port of the Host header takes part in matching, or not, on ports other " +

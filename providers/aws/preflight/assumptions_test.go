@@ -22,7 +22,7 @@ func TestAssumptions(t *testing.T) {
 			t.Errorf("%s is there twice", a.ID)
 		}
 		known[a.ID] = true
-		if !slices.Contains([]Consequence{Tolerated, Slower, Unanswered, Refused, Reported}, a.Otherwise) || a.Text == "" || a.Then == "" {
+		if !slices.Contains([]Consequence{Tolerated, Slower, Unanswered, Refused, Reported, Wider}, a.Otherwise) || a.Text == "" || a.Then == "" {
 			t.Errorf("%s does not say what happens where it is not so", a.ID)
 		}
 		if len(a.Tests) == 0 {
@@ -84,7 +84,8 @@ func assumptionsPage() string {
 
 Each thing that the provider assumes, where it is from, what happens where it is not so, and the tests that run both. A
 source is a document of AWS or a public report; where it says *undocumented*, AWS says nothing about it. Where an assumption
-is wrong no request is answered by a rule that is not for it, and no port is open for those who may not connect.
+is wrong no request is answered by a rule that is not for it, unless it is **wider**, and no port is open for those who may
+not connect.
 What has never run on AWS is listed in [unproven.md](unproven.md), with how to run it.
 
 <!-- Generated from providers/aws/preflight/assumptions.go by "make generate". -->

@@ -71,6 +71,8 @@ var untestable = map[string]string{
 	"health-of-a-released-group": takesTargets,
 	"first-check":                takesRequests,
 	"host-of-a-pattern":          takesRequests,
+	"header-of-a-pattern":        takesRequests,
+	"star-of-a-host":             takesRequests,
 	"host-with-port":             takesRequests,
 	"path-decoding":              takesRequests,
 	"path-normalisation":         takesRequests,
