@@ -121,9 +121,35 @@ func textsOf(c v1.Condition) (texts func(*http.Request) []string, matches func(s
 	case "header":
 		return func(r *http.Request) []string { return valuesOf(r.Header, c.Name) }, globs
 	case "query":
+		if c.Name == "" {
+			return pairsOf, pair
+		}
 		return func(r *http.Request) []string { return valuesOf(r.URL.Query(), c.Name) }, globs
 	}
 	return nil, nil
+}
+
+// pairsOf are the parameters, each as its name in lower case, "=" and its value.
+func pairsOf(r *http.Request) []string {
+	out := []string{}
+	for name, values := range r.URL.Query() {
+		for _, value := range values {
+			out = append(out, strings.ToLower(strings.ReplaceAll(name, "=", "%3d"))+"="+value)
+		}
+	}
+	return out
+}
+
+// pair is a value of a condition on the query without a name, as a function of parameters.
+func pair(value string) (func(string) bool, error) {
+	name, text, named := strings.Cut(strings.ToLower(value), "=")
+	if !named {
+		name, text = "*", name
+	}
+	return func(parameter string) bool {
+		n, t, _ := strings.Cut(parameter, "=")
+		return glob(name, n) && glob(text, strings.ToLower(t))
+	}, nil
 }
 
 // hostname is the Host header in lower case and without its port.

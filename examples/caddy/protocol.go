@@ -16,7 +16,7 @@ const maxPriority = 1_000_000
 // capabilities are what Caddy's load balancers can express. The operator refuses the rest by name.
 var capabilities = v1.Capabilities{
 	Name: "caddy", Software: "fairlead-example-caddy/1", Versions: []int{v1.Version},
-	Conditions: v1.ConditionCapabilities{Fields: []string{"host", "path", "header", "method", "query", "source"}, Regex: true, HostStarIsLabel: true},
+	Conditions: v1.ConditionCapabilities{Fields: []string{"host", "path", "header", "method", "query", "source"}, Regex: true, HeaderRegex: true, QueryPairs: true, HostStarIsLabel: true},
 	Actions:    v1.ActionCapabilities{Rewrite: true, Sticky: true},
 	Limits:     v1.Limits{MinPriority: 1, MaxPriority: maxPriority},
 	// the provider checks the targets of every group

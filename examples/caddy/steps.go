@@ -359,7 +359,7 @@ func sorted(r v1.Rule) v1.Rule {
 // refuseRule says what Caddy cannot do of a rule.
 func refuseRule(b *balancer, r v1.Rule) *v1.Problem {
 	for _, c := range r.Conditions {
-		if len(c.Regex) > 0 && c.Field != "host" && c.Field != "path" {
+		if len(c.Regex) > 0 && c.Field != "host" && c.Field != "path" && c.Field != "header" {
 			return rejected("the field %q cannot have regular expressions", c.Field)
 		}
 		if c.Field == "header" && strings.ContainsAny(c.Name, "_.") {
