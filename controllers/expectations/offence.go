@@ -42,8 +42,8 @@ func (o *Offence) cover(now *precedence.Table) {
 			}
 		}
 		for _, n := range now.Names {
-			if n.Listed != nil && !slices.Contains(n.Ports, o.Port) {
-				continue // it is not named on the port
+			if n.Listed != nil && !n.Beside && !slices.Contains(n.Ports, o.Port) {
+				continue // on the port, it is a host like any other
 			}
 			if n.Host == host && host != routing.Any && (o.Named == routing.Any || n.Owner.String() == o.Now) {
 				o.Named, o.Giver = host, n.Owner.Namespace
