@@ -164,17 +164,22 @@ func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 	}
 }
 
-// originsOf returns the sources of all rules of a listener, without duplicates.
+// originsOf returns the sources of all rules of a listener, and of what decides about its settings,
+// without duplicates.
 func originsOf(l lb.Listener) []diag.Source {
 	var out []diag.Source
 	named := map[diag.Source]bool{}
-	for _, r := range l.Rules {
-		for _, source := range r.Origin {
+	add := func(sources []diag.Source) {
+		for _, source := range sources {
 			if !named[source] {
 				named[source] = true
 				out = append(out, source)
 			}
 		}
 	}
+	for _, r := range l.Rules {
+		add(r.Origin)
+	}
+	add(l.Decided)
 	return out
 }
