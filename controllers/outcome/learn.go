@@ -169,8 +169,12 @@ func (o Outcome) refusedMembers() map[diag.Source]string {
 			}
 		case diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused:
 			out[at] = cmp.Or(out[at], other)
-		case diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread:
+		case diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread, diag.NetworkUnmet:
 			if d.Severity == diag.Error {
+				out[at] = cmp.Or(out[at], other)
+			}
+		case diag.Exposed:
+			if d.Ports == "" { // otherwise it is served on other ports
 				out[at] = cmp.Or(out[at], other)
 			}
 		}

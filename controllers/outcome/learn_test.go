@@ -248,6 +248,29 @@ func TestOwnRules(t *testing.T) {
 	}
 }
 
+// A version that is refused as a whole is not accepted; one that is not served on a port is.
+func TestRefusedVersions(t *testing.T) {
+	m := memberOf("a")
+	at := m.Source().At("metadata.annotations[a]")
+	for name, c := range map[string]struct {
+		told diag.Diagnostic
+		want string
+	}{
+		"security groups that are missing":    {diag.Diagnostic{Severity: diag.Error, Reason: diag.NetworkUnmet, Source: at}, other},
+		"subnets that are missing":            {diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: at}, ""},
+		"other security groups":               {diag.Diagnostic{Severity: diag.Error, Reason: diag.Exposed, Source: at}, other},
+		"more clients on a port":              {diag.Diagnostic{Severity: diag.Error, Reason: diag.Exposed, Source: at}.On(80), ""},
+		"another web ACL":                     {diag.Diagnostic{Severity: diag.Error, Reason: diag.WebACLDiffers, Source: at}, other},
+		"a setting about which others decide": {diag.Diagnostic{Severity: diag.Warning, Reason: diag.SettingConflict, Source: at}, ""},
+	} {
+		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
+		o.Built.Diagnostics = []diag.Diagnostic{c.told}
+		if got := o.refusedMembers()[m.Source()]; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // The cloud may have soon what some diagnostics say that it lacks.
 func TestLackingCloudObjects(t *testing.T) {
 	for reason, want := range map[diag.Reason]bool{
