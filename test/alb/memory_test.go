@@ -25,7 +25,8 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	members := w.waiting(s)
 	left := map[diag.Source]bool{}
 	for _, d := range built.Diagnostics {
-		if d.Reason == diag.QuotaExceeded && d.Severity == diag.Error || d.Reason == diag.Rejected || d.Reason == diag.WebACLMissing || d.Reason == diag.WebACLDiffers || d.Reason == diag.NameTaken {
+		if d.Reason == diag.QuotaExceeded && d.Severity == diag.Error || d.Reason == diag.Rejected || d.Reason == diag.WebACLMissing || d.Reason == diag.WebACLDiffers || d.Reason == diag.NameTaken ||
+			d.Reason == diag.NetworkUnmet && d.Severity == diag.Error || d.Reason == diag.Exposed && d.Ports == "" {
 			left[d.Source.At("")] = true
 		}
 	}
@@ -41,7 +42,8 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 		}
 		for _, r := range o.Rejections {
 			version := refusable(r.Step, m)
-			if version == "" || !slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
+			_, created := r.Step.(plan.CreateLoadBalancer) // all need it
+			if version == "" || !created && !slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
 				continue
 			}
 			known.Rejections = append(slices.Clone(known.Rejections), record.Rejection{Version: version, Message: r.Err.Error()})
@@ -81,8 +83,20 @@ func (w *world) waiting(s ingress.Snapshot) map[string]record.Member {
 // refusable is what of a member can be left out, so that a step is not asked for again; "" for
 // nothing.
 func refusable(s plan.Step, m ingress.Member) string {
+	ifDecides := func(decided []diag.Source) string {
+		if slices.ContainsFunc(decided, func(from diag.Source) bool { return from.At("") == m.Source() }) {
+			return record.Version(m.Ingress)
+		}
+		return ""
+	}
 	switch s := s.(type) {
-	case plan.CreateLoadBalancer, plan.CreateListener, plan.ModifyListener, plan.ReplaceCertificate, plan.AttachCertificate:
+	case plan.CreateLoadBalancer:
+		return ifDecides(s.LoadBalancer.Decided)
+	case plan.CreateListener:
+		return ifDecides(s.Listener.Decided)
+	case plan.ModifyListener:
+		return ifDecides(s.Listener.Decided)
+	case plan.ReplaceCertificate, plan.AttachCertificate:
 		return ""
 	case plan.ImportCertificate:
 		return string(s.Certificate.ID)

@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/iam"
@@ -221,6 +222,35 @@ func TestSecurityGroupsOfTheClass(t *testing.T) {
 		w.settle()
 		w.expectFences("kept again", map[string][]string{"firewall": everybody, "shared": {}, "nodes": {"8080 shared"}})
 		w.rests("they were taken away")
+
+		w.class(func(s *spec) { s.SecurityGroups = []string{"nodes"} })
+		w.settle()
+		w.class(func(s *spec) { s.SecurityGroups = []string{"nobody"} })
+		w.serve("more", map[string]string{"/more": "web"})
+		w.settle()
+		w.expectFences("once others are named that are not there", map[string][]string{"nodes": {}})
+		if b, _, _ := w.balancer(); len(b.SecurityGroups) != 1 || b.SecurityGroups[0] != albsim.NodeGroup {
+			t.Errorf("it has the groups %v", b.SecurityGroups)
+		}
+	})
+}
+
+// A load balancer is not made open for all because the groups that are to close it are missing.
+func TestNoLoadBalancerWithoutTheSecurityGroupsOfTheClass(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.class(func(s *spec) { s.SecurityGroups = []string{"nobody"} })
+		w.settle()
+		if there := w.sim.Inventory()["load balancers"]; there != 0 {
+			t.Errorf("there are %d load balancers", there)
+		}
+		if told := w.about(diag.NetworkUnmet); len(told) != 2 || !strings.Contains(told[0].Message, "nobody") {
+			t.Errorf("told: %v", told)
+		}
+		w.class(func(s *spec) { s.SecurityGroups = []string{"nodes"} })
+		w.settle()
+		if a := w.request("site"); len(a.Forward) == 0 {
+			t.Errorf("once it is there: %+v", a)
+		}
 	})
 }
 
