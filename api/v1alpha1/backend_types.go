@@ -119,14 +119,25 @@ type FixedResponse struct {
 	Body string `json:"body,omitempty"`
 }
 
-// WeightedService is a Service of the Backend's namespace and its share of the requests.
+// WeightedService is a Service of the Backend's namespace, or a target group of the cloud, and its
+// share of the requests.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.targetGroupARN) ? !has(self.name) && !has(self.port) : has(self.name) && has(self.port)",message="either `name` and `port`, or `targetGroupARN` must be specified"
 type WeightedService struct {
 	// Name of the Service.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
 	// Port of the Service.
-	Port ServicePort `json:"port"`
+	// +optional
+	Port ServicePort `json:"port,omitzero"`
+	// TargetGroupARN is a target group that others made, in place of a Service. Requests are sent to
+	// its targets. It is never changed, tagged or deleted, and no target is registered or removed. The
+	// class has to allow it with `allowedTargetGroups`, and it has to be one that the load balancer can
+	// forward to: of the same account, region and VPC.
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^arn:[a-z0-9-]+:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/[a-zA-Z0-9-]{1,32}/[a-zA-Z0-9]+$`
+	TargetGroupARN string `json:"targetGroupARN,omitempty"`
 	// Weight is this Service's share, over the sum of all weights. Unset: 1.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=999

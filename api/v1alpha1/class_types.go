@@ -186,6 +186,15 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p.split('-').all(n, int(n) <= 65535) && int(p.split('-')[0]) <= int(p.split('-')[p.split('-').size() - 1]))",message="ports are 1 to 65535, and a range has to go up"
 	TargetPorts []string `json:"targetPorts,omitempty"`
 
+	// AllowedTargetGroups are the target groups of the cloud, made by others, to which Backends may
+	// forward with `targetGroupARN`, by their ARNs, in which * stands for any text. Unset, there are
+	// none: what serves there is out of reach of the namespaces of a cluster otherwise.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:items:Pattern=`^arn:[!-~]*$`
+	AllowedTargetGroups []string `json:"allowedTargetGroups,omitempty"`
+
 	// RegularExpressions set to false keeps regular expressions out of the cloud's rules, at the
 	// price of more of them.
 	// +kubebuilder:default=true

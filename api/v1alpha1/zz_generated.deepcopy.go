@@ -623,6 +623,11 @@ func (in *LoadBalancerClassSpec) DeepCopyInto(out *LoadBalancerClassSpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.AllowedTargetGroups != nil {
+		in, out := &in.AllowedTargetGroups, &out.AllowedTargetGroups
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.RegularExpressions != nil {
 		in, out := &in.RegularExpressions, &out.RegularExpressions
 		*out = new(bool)
