@@ -40,6 +40,9 @@ var (
 	parameters = Bound{MostItems: 10}
 )
 
+var targetGroupARN = regexp.MustCompile(`^arn:[a-z0-9-]+:elasticloadbalancing:[a-z0-9-]+:` +
+	`[0-9]{12}:targetgroup/[a-zA-Z0-9-]{1,32}/[a-zA-Z0-9]+$`)
+
 // url returns the bound of an address that is reached over TLS.
 func url(longest int) Bound {
 	return Bound{
@@ -55,15 +58,18 @@ var BackendFields = Fields{
 	"redirect.path": {
 		Longest: 1024, Pattern: regexp.MustCompile(`^/`), Unlike: "must be an absolute path",
 	},
-	"redirect.query":             {Shortest: 1, Longest: 1024},
-	"redirect.statusCode":        {Numbers: []int{301, 302}, Default: "302"},
-	"fixedResponse.statusCode":   {Least: 200, Most: 599},
-	"fixedResponse.contentType":  {Longest: 255},
-	"fixedResponse.body":         {Longest: 8192},
-	"services":                   {FewestItems: 1, MostItems: 100},
-	"services[].name":            {Shortest: 1, Longest: 63},
-	"services[].port.name":       {Shortest: 1, Longest: 63},
-	"services[].port.number":     port,
+	"redirect.query":            {Shortest: 1, Longest: 1024},
+	"redirect.statusCode":       {Numbers: []int{301, 302}, Default: "302"},
+	"fixedResponse.statusCode":  {Least: 200, Most: 599},
+	"fixedResponse.contentType": {Longest: 255},
+	"fixedResponse.body":        {Longest: 8192},
+	"services":                  {FewestItems: 1, MostItems: 100},
+	"services[].name":           {Shortest: 1, Longest: 63},
+	"services[].port.name":      {Shortest: 1, Longest: 63},
+	"services[].port.number":    port,
+	"services[].targetGroupARN": {
+		Longest: 256, Pattern: targetGroupARN, Unlike: "must be the ARN of a target group",
+	},
 	"services[].weight":          {Least: 0, Most: 999, Default: "1"},
 	"stickiness.durationSeconds": cookieTime,
 	"rewrite.url.pattern":        pattern,
@@ -111,7 +117,14 @@ var ClassFields = Fields{
 	"securityGroups": {MostItems: 5},
 	"annotations":    {MostItems: 100},
 	"targetPorts":    {FewestItems: 1, MostItems: 100},
-	"tags":           {MostItems: 40}, // clouds take 50 of each object, and Fairlead has up to ten
+
+	"allowedTargetGroups": {MostItems: 100},
+	"allowedTargetGroups[]": {
+		Longest: 256, Pattern: regexp.MustCompile(`^arn:[!-~]*$`),
+		Unlike: "must be the ARN of a target group, in which * stands for any text",
+	},
+
+	"tags": {MostItems: 40}, // clouds take 50 of each object, and Fairlead has up to ten
 
 	"groups":               {MostItems: 1000},
 	"groups[].name":        groupName,
