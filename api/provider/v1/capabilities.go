@@ -62,6 +62,10 @@ type ActionCapabilities struct {
 	Auth    bool `json:"auth,omitempty"`
 	// Sticky says that a client can be kept with one of several target groups.
 	Sticky bool `json:"sticky,omitempty"`
+	// OtherTargetGroups says that an action can name a target group that the operator did not make, by
+	// its name in the cloud: `targetGroups` of the load balancer has no such group, and no step creates,
+	// changes or deletes it. A step with a group that is not there is rejected.
+	OtherTargetGroups bool `json:"otherTargetGroups,omitempty"`
 
 	TargetGroupsPerForward int `json:"targetGroupsPerForward,omitempty"`
 	MaxWeight              int `json:"maxWeight,omitempty"`
