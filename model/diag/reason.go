@@ -53,13 +53,16 @@ const (
 	ExternalNameRefused  Reason = "ExternalNameRefused"
 	EndpointForeign      Reason = "EndpointForeign"
 	TargetPortNotAllowed Reason = "TargetPortNotAllowed"
-	NoEndpoints          Reason = "NoEndpoints"
-	NoNodes              Reason = "NoNodes"
-	NodesUnread          Reason = "NodesUnread"
-	ResourceUnknown      Reason = "ResourceUnknown"
-	IPFamilyRefused      Reason = "IPFamilyRefused"
-	ResourceMissing      Reason = "ResourceMissing"
-	AuthUnavailable      Reason = "AuthUnavailable"
+
+	TargetGroupNotAllowed Reason = "TargetGroupNotAllowed"
+
+	NoEndpoints     Reason = "NoEndpoints"
+	NoNodes         Reason = "NoNodes"
+	NodesUnread     Reason = "NodesUnread"
+	ResourceUnknown Reason = "ResourceUnknown"
+	IPFamilyRefused Reason = "IPFamilyRefused"
+	ResourceMissing Reason = "ResourceMissing"
+	AuthUnavailable Reason = "AuthUnavailable"
 
 	// Certificates.
 
@@ -266,6 +269,10 @@ var Reasons = []Doc{
 			"there or to check health; or the namespace has targets on as many ports as it may have. " +
 			"Firewalls are not opened for it.",
 		"Use a port that the message names, or ask the owner of the class to add it to `targetPorts`."},
+	{TargetGroupNotAllowed,
+		"The class does not let Backends forward to this target group, which others made. Requests for " +
+			"the Backend are answered 503.",
+		"Ask the owner of the class to add the ARN to `allowedTargetGroups`."},
 	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" +
 		unlessServed, "Check the Service's selector and its pods."},
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one " +
