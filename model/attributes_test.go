@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -123,6 +124,26 @@ func TestAttributesThatAWSWouldRefuseAreLeftOut(t *testing.T) {
 		}
 		if (set > 0) != (c.says == "") {
 			t.Errorf("%s: %d attributes are set", name, set)
+		}
+	}
+}
+
+// A cloud that forwards to no target groups of others answers 503, and the author is told.
+func TestTargetGroupsOfOthersThatACloudLacksAreRefused(t *testing.T) {
+	const arn = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/vms/0123456789abcdef"
+	o := many(1, false)
+	o.IngressClasses[0].Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "params"}
+	o.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: "params"}, Spec: v1alpha1.LoadBalancerClassSpec{AllowedTargetGroups: []string{arn}}}}
+	o.Backends = []*v1alpha1.Backend{{ObjectMeta: metav1.ObjectMeta{Namespace: o.Ingresses[0].Namespace, Name: "vms"}, Spec: v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{TargetGroupARN: arn}}}}}
+	o.Ingresses[0].Spec.DefaultBackend = &networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: "vms"}}
+	for refused, c := range map[bool]lb.Capabilities{false: lb.Literal(), true: {Name: "nginx", MaxPriority: 1000}} {
+		built := Compile(snapshotOf(t, o), lb.Facts{}, c)
+		told := slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
+			return d.Reason == diag.NotExpressible && strings.Contains(d.Message, "nginx forwards to none that others made")
+		})
+		forwards := slices.ContainsFunc(built.LoadBalancer.Listeners[0].Rules, func(r lb.Rule) bool { return slices.Contains(r.Action.Groups(), arn) })
+		if told != refused || forwards == refused || len(built.LoadBalancer.Listeners[0].Default.Groups()) > 0 {
+			t.Errorf("%s: %v, rules %v", c.Name, built.Diagnostics, built.LoadBalancer.Listeners[0])
 		}
 	}
 }

@@ -17,10 +17,12 @@ import (
 // An Outcome is the response to a client: of a Service, a fixed response or a redirect; none if no
 // listener accepts the connection.
 type Outcome struct {
-	Kind     string              `json:"kind"`
-	Service  string              `json:"service,omitempty"`
-	Port     routing.ServicePort `json:"port,omitempty"`
-	Services []Share             `json:"services,omitempty"` // where there are several
+	Kind    string              `json:"kind"`
+	Service string              `json:"service,omitempty"`
+	Port    routing.ServicePort `json:"port,omitempty"`
+	// TargetGroup is one that others made, in place of a Service.
+	TargetGroup string  `json:"targetGroup,omitempty"`
+	Services    []Share `json:"services,omitempty"` // where there are several
 	// Status is that of a fixed response or a redirect, or 503 for Services without targets.
 	Status   int    `json:"status,omitempty"`
 	Location string `json:"location,omitempty"`
@@ -33,7 +35,9 @@ const unanswered = "none"
 type Share struct {
 	Service string              `json:"service"`
 	Port    routing.ServicePort `json:"port"`
-	Weight  int32               `json:"weight"`
+	// TargetGroup is one that others made, in place of a Service.
+	TargetGroup string `json:"targetGroup,omitempty"`
+	Weight      int32  `json:"weight"`
 	// Status is 503 if the Service has no targets.
 	Status int `json:"status,omitempty"`
 }
@@ -53,6 +57,9 @@ func (o Outcome) String() string {
 	}
 	if len(o.Services) == 0 {
 		text := fmt.Sprintf("Service %s port %s", o.Service, o.Port)
+		if o.TargetGroup != "" {
+			text = "target group " + o.TargetGroup
+		}
 		if o.Status != 0 {
 			return fmt.Sprintf("%d, because %s has no targets", o.Status, text)
 		}
@@ -61,6 +68,9 @@ func (o Outcome) String() string {
 	var shares []string
 	for _, s := range o.Services {
 		text := fmt.Sprintf("%s port %s (weight %d", s.Service, s.Port, s.Weight)
+		if s.TargetGroup != "" {
+			text = fmt.Sprintf("target group %s (weight %d", s.TargetGroup, s.Weight)
+		}
 		if s.Status != 0 && o.Status == 0 {
 			text += fmt.Sprintf(", answered %d: it has no targets", s.Status)
 		}
@@ -81,10 +91,14 @@ func (o Outcome) Short() string {
 	if o.Kind != "service" {
 		return fmt.Sprintf("%d", o.Status)
 	}
-	if len(o.Services) > 0 {
-		return fmt.Sprintf("%s:%s and others", o.Service, o.Port)
+	text := fmt.Sprintf("%s:%s", o.Service, o.Port)
+	if o.TargetGroup != "" {
+		text = o.TargetGroup
 	}
-	return fmt.Sprintf("%s:%s", o.Service, o.Port)
+	if len(o.Services) > 0 {
+		text += " and others"
+	}
+	return text
 }
 
 // LacksTargets reports whether some or all requests are answered 503.
@@ -119,9 +133,11 @@ func outcomeOf(p program.Program, a routing.Action, q Question, known Endpoints)
 		backend := p.Table.Backends[w.Backend]
 		if w.Weight > heaviest {
 			heaviest, out.Service, out.Port = w.Weight, backend.Service, backend.Port
+			out.TargetGroup = backend.TargetGroup
 		}
-		share := Share{Service: backend.Service, Port: backend.Port, Weight: w.Weight}
-		if len(backend.Targets) == 0 && known(backend.Service) {
+		share := Share{Service: backend.Service, Port: backend.Port, TargetGroup: backend.TargetGroup,
+			Weight: w.Weight}
+		if len(backend.Targets) == 0 && backend.TargetGroup == "" && known(backend.Service) {
 			share.Status = http.StatusServiceUnavailable
 		}
 		shares = append(shares, share)

@@ -61,6 +61,9 @@ func (a answer) services() []service {
 		if b, known := a.table.Backends[w.Backend]; known && b.Service != "" {
 			out = append(out, service{b.Service, string(b.Port)})
 			continue
+		} else if b.TargetGroup != "" {
+			out = append(out, service{name: b.TargetGroup})
+			continue
 		}
 		name, port, _ := strings.Cut(string(w.Backend), ":")
 		out = append(out, service{name, port})

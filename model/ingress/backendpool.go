@@ -22,6 +22,10 @@ func (p *backendPool) Backends() map[routing.BackendID]routing.Backend {
 	usual := map[endpoints.Speech]routing.HealthCheck{}
 	for id, e := range p.entries {
 		b := e.Backend
+		if b.TargetGroup != "" { // its health check is that of others
+			out[id] = b
+			continue
+		}
 		of := endpoints.Speech{Protocol: b.Protocol, Version: b.Version}
 		if len(e.health) > 0 {
 			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol,

@@ -111,6 +111,9 @@ func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) 
 		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType,
 			Body: f.Body}}
 	}
+	if !v.mayForward(spec.Services, field) {
+		return routing.Status(503)
+	}
 	out := routing.Action{Forward: v.weightedBackends(spec.Services,
 		providerSettingsText(spec.Provider),
 		field), Rewrite: rewriteOf(spec.Rewrite)}
@@ -140,7 +143,12 @@ func (v *MemberBackends) weightedBackends(services []v1alpha1.WeightedService, p
 	field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
-		share := routing.Weighted{Backend: v.forward(s.Name, s.Port, provider, field), Weight: *s.Weight}
+		share := routing.Weighted{Weight: *s.Weight}
+		if s.TargetGroupARN != "" {
+			share.Backend = v.pool.otherGroup(s.TargetGroupARN)
+		} else {
+			share.Backend = v.forward(s.Name, s.Port, provider, field)
+		}
 		at, found := slices.BinarySearchFunc(out, share.Backend,
 			func(w routing.Weighted, id routing.BackendID) int {
 				return strings.Compare(string(w.Backend), string(id))

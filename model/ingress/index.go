@@ -148,6 +148,9 @@ func (x *Index) takeBackend(from *Index, namespace string, b *networkingv1.Ingre
 		spec = &from.Backends[n].Spec
 	}
 	for _, s := range spec.Services {
+		if s.Name == "" { // a target group of others
+			continue
+		}
 		x.takeService(from, Name{namespace, s.Name})
 	}
 	if secret := SecretOf(spec); secret != "" {

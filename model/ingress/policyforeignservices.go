@@ -139,6 +139,9 @@ func servicesOf(ing *networkingv1.Ingress,
 		}
 		if spec != nil {
 			for _, s := range spec.Services {
+				if s.Name == "" { // a target group of others
+					continue
+				}
 				add(s.Name, place.Field()+".resource")
 			}
 		}

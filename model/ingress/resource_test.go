@@ -58,6 +58,10 @@ func TestResourceBackends(t *testing.T) {
 		"a redirect with status 200":          {ours, v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Path: "/a", StatusCode: 200}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.redirect.statusCode", "error Invalid" + at}},
 		"a response without a status":         {ours, v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.fixedResponse.statusCode", "error Invalid" + at}},
 		"a Service without a name":            {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("", nil)}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services[0].name", "error Invalid" + at}},
+		"a Service and a target group":        {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "web", TargetGroupARN: someGroup}}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services[0]", "error Invalid" + at}},
+		"a target group with a port":          {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{TargetGroupARN: someGroup, Port: v1alpha1.ServicePort{Number: 80}}}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services[0]", "error Invalid" + at}},
+		"no target group":                     {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{TargetGroupARN: "arn:aws:s3:::bucket"}}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services[0].targetGroupARN", "error Invalid" + at}},
+		"a target group without consent":      {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil), {TargetGroupARN: someGroup}}}, routing.Status(503), []string{"error TargetGroupNotAllowed" + at}},
 		"a Service without a port":            {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "web"}}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services[0].port", "error Invalid" + at}},
 		"a negative weight":                   {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", new(int32(-1)))}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services[0].weight", "error Invalid" + at}},
 		"weights that leave nobody to answer": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", new(int32(0)))}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.services", "error Invalid" + at}},
@@ -72,5 +76,27 @@ func TestResourceBackends(t *testing.T) {
 				t.Errorf("%d routes, want the neighbour kept", len(config.Routes))
 			}
 		})
+	}
+}
+
+// someGroup is a target group that others made.
+const someGroup = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/vms/0123456789abcdef"
+
+// The class allows target groups by their ARNs, in which a star stands for any text.
+func TestTheClassAllowsTargetGroups(t *testing.T) {
+	for glob, allowed := range map[string]bool{
+		someGroup: true, "arn:*": true, "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/vms/*": true, "arn:*:targetgroup/vm/*": false, "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/vms": false,
+	} {
+		class := aClass("fairlead", v1alpha1.LoadBalancerClassSpec{AllowedTargetGroups: []string{glob}})
+		spec := v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{TargetGroupARN: someGroup}}}
+		config, found := translated(t, nil, class, aBackend("shop/b", spec), anIngress("shop/web", ruled("a.test", path(byPrefix, "/", toResource("fairlead.dev/Backend/b")))))
+		want := routing.Status(503)
+		if allowed {
+			want = routing.To(someGroup)
+		}
+		compare(t, glob, config.Routes[0].Action, want)
+		if (len(found) == 0) != allowed || config.Backends[someGroup].TargetGroup == someGroup != allowed {
+			t.Errorf("%s: told %v, backends %v", glob, told(found), config.Backends)
+		}
 	}
 }

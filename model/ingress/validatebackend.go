@@ -106,11 +106,21 @@ func validateServices(services []v1alpha1.WeightedService, at *field.Path) field
 	var errs field.ErrorList
 	total := int32(0)
 	for i, s := range services {
+		total += *s.Weight
+		switch {
+		case s.TargetGroupARN == "" && s.Name == "":
+			errs = append(errs, field.Required(at.Index(i).Child("name"), "or name a `targetGroupARN`"))
+		case s.TargetGroupARN != "" && (s.Name != "" || s.Port != (v1alpha1.ServicePort{})):
+			errs = append(errs, field.Invalid(at.Index(i), "",
+				"either `name` and `port`, or `targetGroupARN` must be specified"))
+		}
+		if s.TargetGroupARN != "" {
+			continue
+		}
 		if (s.Port.Name == "") == (s.Port.Number == 0) {
 			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "",
 				"exactly one of `name` and `number` must be specified"))
 		}
-		total += *s.Weight
 	}
 	if total == 0 {
 		errs = append(errs, field.Invalid(at, "", "at least one weight must be above 0"))

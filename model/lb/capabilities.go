@@ -46,6 +46,7 @@ type Capabilities struct {
 	TargetGroups      int  // per load balancer
 	TargetsPerForward int  // target groups in one action
 	MaxWeight         int  // of one target group in an action
+	OtherTargetGroups bool // an action can name a target group that others made
 	NoStickyForward   bool // a forward to several target groups cannot be sticky
 	BodyLength        int  // of a fixed response
 	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
@@ -177,6 +178,7 @@ func Literal() Capabilities {
 		Regex:   true, HeaderRegex: true, QueryPairs: true,
 		Rewrites: true,
 
+		OtherTargetGroups:  true,
 		DeletionProtection: DeletionProtection,
 		MinPriority:        1, MaxPriority: 1_000_000,
 	}

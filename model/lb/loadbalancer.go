@@ -6,6 +6,7 @@ package lb
 
 import (
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -130,6 +131,13 @@ type TargetGroup struct {
 	// desired side only: of the nodes that are targets, as in routing.Backend
 	NodeLabels string   `json:"-"`
 	Targets    []Target `json:"-"` // desired side only: what to register first
+}
+
+// OthersMade reports whether an ID is the name in the cloud of a target group that others made, such
+// as an ARN. The IDs of our own begin with a namespace and a slash.
+func OthersMade(id GroupID) bool {
+	first, _, _ := strings.Cut(string(id), "/")
+	return strings.Contains(first, ":")
 }
 
 // A Certificate is one that the provider imports for this load balancer. Other certificates of the

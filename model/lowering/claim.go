@@ -51,15 +51,21 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 	if last := len(routes) - 1; last < 0 || !routes[last].answersAll() {
 		routes = append(routes, misses[:len(misses)-1]...)
 	}
-	if c.fallback.action.Rewrite != nil { // a listener's default cannot rewrite
+	if needsRule(c.fallback.action) {
 		routes, c.fallback = append(routes, c.fallback), c.missClaims(nil)[0]
 	}
 	if last := len(routes) - 1; last >= 0 && routes[last].answersAll() &&
-		routes[last].action.Rewrite == nil {
+		!needsRule(routes[last].action) {
 		routes, c.fallback = routes[:last], routes[last]
 	}
 	c.byHost[routing.Any] = routes
 	return c
+}
+
+// needsRule reports whether an action cannot be the default of a listener: that does not rewrite, and
+// if the cloud refuses a target group that others made, the others lose the whole port.
+func needsRule(a lb.Action) bool {
+	return a.Rewrite != nil || slices.ContainsFunc(a.Groups(), lb.OthersMade)
 }
 
 // level returns the necessary claims of one host. From the last to the first, it leaves out a claim

@@ -201,6 +201,9 @@ func targetGroups(t *precedence.Table, listeners []lb.Listener,
 	groups = make([]lb.TargetGroup, 0, len(used))
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		b := t.Backends[id]
+		if b.TargetGroup != "" { // others made it
+			continue
+		}
 		attributes, refused := attributesOf(c, b, sharers[id])
 		refusals = append(refusals, refused...)
 		groups = append(groups, lb.TargetGroup{

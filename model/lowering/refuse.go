@@ -471,6 +471,13 @@ func whyNotReachable(c lb.Capabilities, t *precedence.Table, a routing.Action) s
 func whyNoGroup(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	for _, w := range a.Forward {
 		b := t.Backends[w.Backend]
+		switch {
+		case b.TargetGroup != "" && !c.OtherTargetGroups:
+			return fmt.Sprintf("it forwards to target group %s, and %s forwards to none that others made",
+				b.TargetGroup, c.Name)
+		case b.TargetGroup != "":
+			continue
+		}
 		if slices.Contains(c.VersionsRefused, b.Version) {
 			return fmt.Sprintf("Service %s speaks %s, and %s does not", b.Service, b.Version, c.Name)
 		}

@@ -60,11 +60,13 @@ func (p Planned) Namespaces() []string {
 }
 
 // NamespacesOf returns the namespaces of the target groups of a rule; none for a rule that answers
-// itself.
+// itself, and for groups that others made.
 func NamespacesOf(r lb.Rule) []string {
 	var out []string
 	for _, id := range r.Action.Groups() {
-		out = append(out, namespaceOf(id))
+		if !lb.OthersMade(id) {
+			out = append(out, namespaceOf(id))
+		}
 	}
 	return out
 }

@@ -131,10 +131,10 @@ func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 // rule names is not checked, and is checked from the beginning once a rule names it, even if it was
 // healthy before
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html,
-// "unused").
+// "unused"). The health of a group that others made is theirs, and not waited for.
 func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
 	seen := d.seen.TargetGroup(g)
-	return seen == nil || !seen.Ready || !d.caps.HealthWithoutRule && !d.inUse[g]
+	return !lb.OthersMade(g) && (seen == nil || !seen.Ready || !d.caps.HealthWithoutRule && !d.inUse[g])
 }
 
 // staysChecked reports whether the cloud checks a group's health during the whole plan: it needs
@@ -160,11 +160,11 @@ func (d *difference) waitsForHealth(a lb.Action) bool {
 }
 
 // forwardsToTargets reports whether an action forwards to targets now. If its groups never had any,
-// its requests lose nothing by an immediate change.
+// its requests lose nothing by an immediate change. A group that others made may have targets.
 func (d *difference) forwardsToTargets(a lb.Action) bool {
 	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool {
 		seen := d.seen.TargetGroup(g)
-		return seen != nil && (seen.Registered || seen.Ready)
+		return lb.OthersMade(g) || seen != nil && (seen.Registered || seen.Ready)
 	})
 }
 

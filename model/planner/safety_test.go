@@ -300,7 +300,7 @@ func statesAreSafe(t *testing.T, count int) {
 	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB()} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), fixed(403))
+			w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), forward("arn:others/T"), fixed(403))
 			w.pairs(count, c, []int32{80}, 6)
 		})
 	}

@@ -68,6 +68,9 @@ func (b *brute) do(o *lb.Observed, s plan.Step) error {
 	}
 	names := func(a lb.Action, before ...lb.GroupID) error {
 		for _, g := range a.Groups() {
+			if lb.OthersMade(g) {
+				continue
+			}
 			seen := o.TargetGroup(g)
 			if err := fails(seen == nil, "no group %s", g); err != nil {
 				return err
@@ -410,7 +413,7 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 		return ""
 	}
 	for _, w := range got.Targets {
-		if g := o.TargetGroup(w.Group); (w.Weight > 0 || len(got.Targets) == 1) && (g == nil || !g.Ready) {
+		if g := o.TargetGroup(w.Group); !lb.OthersMade(w.Group) && (w.Weight > 0 || len(got.Targets) == 1) && (g == nil || !g.Ready) {
 			return fmt.Sprintf("%+v gets to %s, which is not healthy", *r, w.Group)
 		}
 	}
@@ -442,7 +445,7 @@ func (b *brute) unverified(o *lb.Observed, port int32) bool {
 func (b *brute) served(a *lb.Action) bool {
 	return a != nil && slices.ContainsFunc(a.Groups(), func(id lb.GroupID) bool {
 		g := b.seen.TargetGroup(id)
-		return g != nil && (g.Registered || g.Ready)
+		return g != nil && (g.Registered || g.Ready) || lb.OthersMade(id)
 	})
 }
 
@@ -490,7 +493,7 @@ func (b *brute) arrived(o *lb.Observed) string {
 		}
 	}
 	for g := range plan.GroupsInUse(o) {
-		if o.TargetGroup(g) == nil {
+		if o.TargetGroup(g) == nil && !lb.OthersMade(g) {
 			return "a group is missing"
 		}
 	}

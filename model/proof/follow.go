@@ -27,6 +27,9 @@ func (c *Course) followAll() {
 	for _, g := range c.seen.TargetGroups {
 		c.fact(group(g.ID)).there = true
 	}
+	for g := range c.groupsOfOthers() {
+		c.fact(group(g)).there = true
+	}
 	for _, one := range c.seen.Certificates {
 		c.fact(certificate(one.ID)).there = true
 	}
@@ -54,6 +57,32 @@ func (c *Course) followAll() {
 	}
 	for i, s := range c.plan.Steps {
 		c.follow(i, s.Step)
+	}
+}
+
+// groupsOfOthers yields the target groups that others made and rules name. Plans do not make them.
+func (c *Course) groupsOfOthers() func(yield func(lb.GroupID) bool) {
+	var actions []lb.Action
+	for _, l := range c.seen.Listeners {
+		actions = append(actions, l.Default)
+		for _, r := range l.Rules {
+			actions = append(actions, r.Action)
+		}
+	}
+	for _, l := range c.want.Listeners {
+		actions = append(actions, l.Default)
+		for _, r := range l.Rules {
+			actions = append(actions, r.Action)
+		}
+	}
+	return func(yield func(lb.GroupID) bool) {
+		for _, a := range actions {
+			for _, g := range a.Groups() {
+				if lb.OthersMade(g) && !yield(g) {
+					return
+				}
+			}
+		}
 	}
 }
 

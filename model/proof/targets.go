@@ -36,6 +36,9 @@ func (c *checker) checkHealth() {
 		return
 	}
 	for _, g := range slices.Sorted(maps.Keys(c.Namers)) {
+		if lb.OthersMade(g) { // its health is theirs, and not waited for
+			continue
+		}
 		for _, state := range c.uncheckedStates(g, awaits[g]) {
 			waits := slices.DeleteFunc(slices.Clone(awaits[g]), state.Has)
 			for _, v := range c.Namers[g] {
@@ -75,11 +78,15 @@ func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []set {
 }
 
 // checkUnhealthy searches requests that targets answer before the plan, and k.span answers during
-// it. The target groups of the rule that answers before exist: otherwise the plan has a fault.
+// it. The target groups of the rule that answers before exist: otherwise the plan has a fault. Those
+// that others made may have targets.
 func (c *checker) checkUnhealthy(k claim) {
 	served := func(s *Span) bool {
 		return !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
 			func(g lb.GroupID) bool {
+				if lb.OthersMade(g) {
+					return true
+				}
 				seen := c.seen.TargetGroup(g)
 				return seen.Registered || seen.Ready
 			})

@@ -80,6 +80,9 @@ func (w *walker) compare(n int) (of [2]tally, failure string) {
 	kind := n % len(w.caps)
 	d := drawing{rand.New(rand.NewPCG(*seed, uint64(n))), w.caps[kind],
 		[]lb.Action{fixed(404), forward("A"), forward("B"), forward("C"), forward("A", "B"), fixed(403)}}
+	if n%3 == 0 {
+		d.actions = append(d.actions, forward("arn:others/T"), forward("A", "arn:others/T"))
+	}
 	if n%4 == 0 {
 		d.actions = append(d.actions, redirectTo("443"), redirectTo([]string{"443", "80"}[d.IntN(2)]))
 	}

@@ -9,7 +9,8 @@ import (
 
 // A BackendID identifies a backend within one load balancer by the properties that cannot change in
 // place: Service, port, IP family, target type and protocol. It is "shop/web:80", with properties
-// that are not the default after a slash: "shop/web:80/ipv6".
+// that are not the default after a slash: "shop/web:80/ipv6". That of a target group that others
+// made is its name in the cloud.
 type BackendID string
 
 // A Protocol is the protocol of clients, or of targets.
@@ -34,7 +35,11 @@ const (
 // A Backend is a Service port as a target of requests, shared by every Ingress of a load
 // balancer that uses it.
 type Backend struct {
-	ID         BackendID
+	ID BackendID
+	// TargetGroup is the name in the cloud of a target group that others made, which the backend
+	// stands for; "" for a Service. Then only it and the ID are set.
+	TargetGroup string
+
 	Service    string      // namespace/name
 	Port       ServicePort // the Service's port number, or a name if it has no such port
 	TargetType string      // ip or instance
