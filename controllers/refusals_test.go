@@ -82,6 +82,7 @@ var mistakes = map[string]mistake{
 	"a-strange-resource":   {resource("example.com", "Bucket", "web"), diag.ResourceUnknown, path + ".backend.resource", "example.com/Bucket"},
 	"no-resource":          {resource(v1alpha1.Group, v1alpha1.KindBackend, "nothing"), diag.ResourceMissing, path + ".backend.resource", "/nothing"},
 	"nobody-can-sign-in":   {resource(v1alpha1.Group, v1alpha1.KindBackend, "locked"), diag.AuthUnavailable, path + ".backend.resource", "/nothing"},
+	"a-target-group":       {resource(v1alpha1.Group, v1alpha1.KindBackend, "theirs"), diag.TargetGroupNotAllowed, path + ".backend.resource", "targetgroup/theirs"},
 	"a-redirect-to-itself": {resource(v1alpha1.Group, v1alpha1.KindBackend, "circle"), diag.RedirectLoop, path, "try http://a-redirect-to-itself.test/"},
 
 	"no-secret":         {secured("nothing", "no-secret.test"), diag.CertificateMissing, "spec.tls[0].secretName", "/nothing"},
@@ -349,6 +350,9 @@ func (w *world) makeBackends() {
 		&corev1.Service{ObjectMeta: meta("nodeport"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}},
 		&corev1.Service{ObjectMeta: meta("external"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "elsewhere.test"}},
 		&v1alpha1.Backend{ObjectMeta: meta("circle"), Spec: v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Host: "a-redirect-to-itself.test"}}},
+		&v1alpha1.Backend{ObjectMeta: meta("theirs"), Spec: v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{
+			TargetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/theirs/0123456789abcdef",
+		}}}},
 		&v1alpha1.Backend{ObjectMeta: meta("locked"), Spec: v1alpha1.BackendSpec{
 			Services: []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}},
 			Authenticate: &v1alpha1.Authenticate{OIDC: &v1alpha1.OIDC{

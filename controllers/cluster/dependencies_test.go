@@ -105,16 +105,16 @@ func TestChangedReach(t *testing.T) {
 		edit    func(*corev1.Node)
 		matters bool
 	}{
-		"a heartbeat":         {edit: func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Unix(1, 0) }},
-		"another image":       {edit: func(n *corev1.Node) { n.Status.Images = nil }},
-		"an annotation":       {edit: func(n *corev1.Node) { n.Annotations = map[string]string{"team": "a"} }},
-		"a label":             {edit: func(n *corev1.Node) { n.Labels = map[string]string{"team": "a"} }, matters: true},
-		"cordoned":            {edit: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
-		"not ready":           {edit: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, matters: true},
-		"left out":            {edit: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, matters: true},
-		"another address":     {edit: func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.1.0.2" }, matters: true},
-		"being deleted":       {edit: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Unix(1, 0)) }, matters: true},
-		"known to the cloud":  {edit: func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///zone/i-1" }, matters: true},
+		"a heartbeat":        {edit: func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Unix(1, 0) }},
+		"another image":      {edit: func(n *corev1.Node) { n.Status.Images = nil }},
+		"an annotation":      {edit: func(n *corev1.Node) { n.Annotations = map[string]string{"team": "a"} }},
+		"a label":            {edit: func(n *corev1.Node) { n.Labels = map[string]string{"team": "a"} }, matters: true},
+		"cordoned":           {edit: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
+		"not ready":          {edit: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, matters: true},
+		"left out":           {edit: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, matters: true},
+		"another address":    {edit: func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.1.0.2" }, matters: true},
+		"being deleted":      {edit: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Unix(1, 0)) }, matters: true},
+		"known to the cloud": {edit: func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///zone/i-1" }, matters: true},
 		"shut down": {edit: func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/shutdown"}}
 		}, matters: true},

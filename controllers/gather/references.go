@@ -115,6 +115,9 @@ func (r References) AddBackend(b *v1alpha1.Backend) { r.addSpec(b.Namespace, &b.
 
 func (r References) addSpec(namespace string, spec *v1alpha1.BackendSpec) {
 	for _, s := range spec.Services {
+		if s.Name == "" { // a target group of others
+			continue
+		}
 		r.note(cluster.KindService, namespace, s.Name)
 	}
 	if secret := ingress.SecretOf(spec); secret != "" {
