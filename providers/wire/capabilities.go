@@ -29,6 +29,7 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		},
 		Actions: v1.ActionCapabilities{
 			Rewrite: c.Rewrites, Auth: c.Auth, Sticky: !c.NoStickyForward,
+			OtherTargetGroups:      c.OtherTargetGroups,
 			TargetGroupsPerForward: c.TargetsPerForward, MaxWeight: c.MaxWeight,
 			BodyLength: c.BodyLength, ContentTypes: c.ContentTypes, NoFixed3xx: c.NoFixed3xx,
 			StrictRedirects: c.StrictRedirects,
@@ -128,7 +129,8 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 		},
 		Regex: c.Conditions.Regex, HeaderRegex: c.Conditions.HeaderRegex,
 		QueryPairs: c.Conditions.QueryPairs, Rewrites: c.Actions.Rewrite, Auth: c.Actions.Auth,
-		HostValue: c.Conditions.HostPattern, PathCharacters: c.Conditions.PathCharacters,
+		OtherTargetGroups: c.Actions.OtherTargetGroups,
+		HostValue:         c.Conditions.HostPattern, PathCharacters: c.Conditions.PathCharacters,
 		SourcesRefused: c.Conditions.SourcesRefused, ValueLength: c.Conditions.ValueLength,
 		NameLength: c.Conditions.NameLength, ValuesPerCondition: c.Conditions.ValuesPerCondition,
 		ValuesPerRule: c.Conditions.ValuesPerRule, WildcardsPerRule: c.Conditions.WildcardsPerRule,
