@@ -31,6 +31,7 @@ func New(o Options) (*Cloud, error) {
 		records: map[lb.Key]*record{},
 		files:   stateFile{Path: o.State},
 	}
+	c.makeOthers()
 	err := c.setNetwork()
 	if err == nil {
 		err = c.share()
@@ -51,6 +52,9 @@ func (c *Cloud) Close() {
 		for _, r := range c.records {
 			r.close()
 		}
+		for _, p := range c.others {
+			p.Stop()
+		}
 		c.unshare()
 	})
 }
@@ -59,6 +63,7 @@ func (c *Cloud) Close() {
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	caps := c.options.Capabilities.Restrict(class)
 	caps.Inbound = false // there are no security groups
+	caps.OtherTargetGroups = caps.OtherTargetGroups && len(c.options.TargetGroups) > 0
 	caps.WebACLs, caps.Shields = false, false
 	return caps
 }

@@ -86,12 +86,14 @@ func (c *Cloud) newService(r *record, port int32) *service {
 	defer r.state.RUnlock()
 	l := *r.observed.Listener(port)
 	l.Rules, l.Certificates = slices.Clone(l.Rules), slices.Clone(l.Certificates)
+	pools := maps.Clone(r.pools)
+	maps.Copy(pools, c.others)
 	return &service{
 		Listener: l,
 		Matcher: sync.OnceValue(func() *lb.Matcher {
 			return lb.NewMatcher(l.Plain(), c.options.Capabilities.Dialect)
 		}),
-		Pools: maps.Clone(r.pools),
+		Pools: pools,
 		Pairs: maps.Clone(r.pairs),
 		Own:   &c.certificates,
 	}

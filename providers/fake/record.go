@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file holds the state of a Cloud: a record of the objects under each key.
@@ -47,6 +48,9 @@ type Options struct {
 	// Certificates holds the hosts of certificates that Ingresses can name.
 	Certificates map[lb.CertificateID][]string
 
+	// TargetGroups are the targets of target groups that others made, which rules can name.
+	TargetGroups map[lb.GroupID][]lb.Target
+
 	// Latency is the duration of each call.
 	Latency time.Duration
 	// Before and After can make a step fail: Before it changes the cloud, or After, when the caller
@@ -62,6 +66,7 @@ type Cloud struct {
 	host         *regexp.Regexp // of the values that host conditions may have
 	network      network
 	certificates authority
+	others       map[lb.GroupID]*group // target groups that others made
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
 	records map[lb.Key]*record
@@ -146,6 +151,19 @@ func (r *record) storeKey(c lb.Certificate) {
 // isEmpty reports whether no object is left under the key.
 func (r *record) isEmpty() bool {
 	return !r.observed.Exists && len(r.observed.TargetGroups) == 0 && len(r.observed.Certificates) == 0
+}
+
+// makeOthers makes the target groups that others made. They are checked as target groups are by
+// default.
+func (c *Cloud) makeOthers() {
+	c.others = map[lb.GroupID]*group{}
+	for id, targets := range c.options.TargetGroups {
+		c.others[id] = c.newGroup(lb.TargetGroup{ID: id, Health: routing.HealthCheck{
+			Path: "/", Port: "traffic-port", Protocol: string(routing.HTTP), IntervalSeconds: 30,
+			TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200",
+		}})
+		c.others[id].Set(targets)
+	}
 }
 
 func (r *record) close() {

@@ -399,7 +399,13 @@ func (c *Cloud) refuseAction(o *lb.Observed, a lb.Action) error {
 		return rejected("action %q is not supported", a.Kind)
 	}
 	for _, id := range a.Groups() {
+		if _, others := c.options.TargetGroups[id]; others {
+			continue
+		}
 		if err := checkGroup(o, id); err != nil {
+			if lb.OthersMade(id) {
+				return rejected("%v", err)
+			}
 			return err
 		}
 	}

@@ -536,3 +536,17 @@ func TestNewTargetsWarmUp(t *testing.T) {
 		t.Errorf("answered %d by %q once it is healthy", got.status, got.from)
 	}
 }
+
+// Rules forward to target groups that others made, as far as there are any.
+func TestServeForwardsToGroupsOfOthers(t *testing.T) {
+	const vms = "arn:fake:targetgroup/vms"
+	cloud := start(t, fake.Options{Serve: true, TargetGroups: map[lb.GroupID][]lb.Target{vms: {backend(t, "vms")}}})
+	if !cloud.Capabilities(lb.Class{}).OtherTargetGroups || serve(t).Capabilities(lb.Class{}).OtherTargetGroups {
+		t.Error("the capability is not that of the groups")
+	}
+	o := program(t, cloud, loadBalancer(shop, nil, http80(rule("shop.example.com -", forward(vms)))))
+	if got := get(t, o, "shop.example.com", "/"); got.status != 200 || got.from != "vms" {
+		t.Errorf("%d from %q", got.status, got.from)
+	}
+	expect(t, cloud, shop, plan.CreateRule{Port: 80, Priority: 1, Rule: lb.Rule{Action: forward("arn:fake:targetgroup/none")}}, "rejected", "no target group arn:fake:targetgroup/none: rejected")
+}
