@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -30,6 +31,22 @@ func ExplainWith(doing string, err error, known map[string]int) error {
 		return describedError{text, err}
 	}
 	return fmt.Errorf("%s: %w", text, class)
+}
+
+// ExplainForward is Explain for a step with an action. If AWS does not find a target group that others
+// made, the step is rejected: no new observation has it.
+func ExplainForward(doing string, a lb.Action, err error) error {
+	var others []string
+	for _, id := range a.Groups() {
+		if lb.OthersMade(id) {
+			others = append(others, string(id))
+		}
+	}
+	if len(others) == 0 || !HasCode(err, "TargetGroupNotFound") {
+		return Explain(doing, err)
+	}
+	return fmt.Errorf("%s: %s; target groups of others are %s: %w", doing, Describe(err),
+		strings.Join(others, ", "), providers.ErrRejected)
 }
 
 // A describedError is an error without a class, with another text.

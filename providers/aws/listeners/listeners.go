@@ -48,7 +48,7 @@ func (ls *Store) Create(
 	if err := ls.firewalls.OpenPort(ctx, seen, want); err != nil {
 		return plan.Result{}, err
 	}
-	arn, tags, err := ls.makeListener(ctx, seen, in, tags)
+	arn, tags, err := ls.makeListener(ctx, seen, in, want.Default, tags)
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -68,7 +68,8 @@ func (ls *Store) Create(
 // makeListener creates a listener, or changes the one that an earlier, incomplete attempt created.
 // It returns the ARN of the listener, and its tags.
 func (ls *Store) makeListener(
-	ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string,
+	ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, to lb.Action,
+	tags map[string]string,
 ) (string, map[string]string, error) {
 	port := aws.ToInt32(in.Port)
 	out, err := ls.ELB.CreateListener(ctx, in)
@@ -84,7 +85,7 @@ func (ls *Store) makeListener(
 		return arn, tags, nil
 	}
 	if !client.HasCode(err, "DuplicateListener") {
-		return "", nil, client.Explain(fmt.Sprintf("creating listener %d", port), err)
+		return "", nil, client.ExplainForward(fmt.Sprintf("creating listener %d", port), to, err)
 	}
 	arn, err := ls.findListener(ctx, seen, port)
 	if err != nil {
@@ -95,8 +96,8 @@ func (ls *Store) makeListener(
 		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy),
 		MutualAuthentication: in.MutualAuthentication,
 	}); err != nil {
-		return "", nil, client.Explain(
-			fmt.Sprintf("changing listener %d, which was made before", port), err,
+		return "", nil, client.ExplainForward(
+			fmt.Sprintf("changing listener %d, which was made before", port), to, err,
 		)
 	}
 	found, err := ls.TagsOf(ctx, []string{arn})
@@ -159,7 +160,7 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		}
 	}
 	if _, err := ls.ELB.ModifyListener(ctx, in); err != nil {
-		err = client.Explain(fmt.Sprintf("changing listener %d", want.Port), err)
+		err = client.ExplainForward(fmt.Sprintf("changing listener %d", want.Port), want.Default, err)
 		if same {
 			return err
 		}

@@ -62,7 +62,7 @@ func (ls *Store) CreateRule(
 		}
 	}
 	if err = ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
-		return plan.Result{}, client.Explain("creating rule "+s.ID(), err)
+		return plan.Result{}, client.ExplainForward("creating rule "+s.ID(), s.Rule.Action, err)
 	}
 	made, err := client.RequireOne(out.Rules, "CreateRule", "a rule")
 	if err != nil {
@@ -148,8 +148,8 @@ func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.Modif
 		return nil
 	}
 	_, err = ls.ELB.ModifyRule(ctx, in)
-	err = client.Explain(
-		"changing rule "+s.ID(), ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err),
+	err = client.ExplainForward(
+		"changing rule "+s.ID(), s.Rule.Action, ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err),
 	)
 	return ls.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
 }

@@ -66,7 +66,11 @@ type membership struct {
 }
 
 // findARN returns the ARN of a target group. It checks the tags of a group that it finds by name.
+// The ID of a group that others made is its ARN.
 func (gs *Store) findARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
+	if lb.OthersMade(id) {
+		return string(id), nil
+	}
 	gs.mu.Lock()
 	arn := gs.arns[groupName{key, id}]
 	gs.mu.Unlock()
