@@ -30,6 +30,8 @@ var specsOfBackends = map[string]string{
 	"authenticate.cognito": `{fixedResponse: {statusCode: 200}, authenticate: {cognito: {userPoolARN: "arn:a",
 		userPoolClientID: a, userPoolDomain: a,
 		onUnauthenticatedRequest: deny, scope: a, cookieName: a, timeoutSeconds: 1, parameters: {a: b}}}}`,
+	"services[].targetGroupARN": `{services: [{targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/0"}]}`,
+
 	"authenticate.jwt": `{fixedResponse: {statusCode: 200}, authenticate: {jwt: {issuer: a, keysEndpoint: "https://a",
 		claims: [{name: a, format: single-string, values: [a]}]}}}`,
 }
@@ -38,7 +40,9 @@ var specsOfBackends = map[string]string{
 var specsOfClasses = map[string]string{
 	"subnets": `{subnets: [a]}`, "subnetTags": `{subnetTags: {a: b}}`, "securityGroups": `{securityGroups: [a]}`,
 	"annotations": `{annotations: [group]}`, "targetPorts": `{targetPorts: ["80"]}`, "tags": `{tags: {a: b}}`,
-	"groups":       `{groups: [{name: a, owner: a, namespaceSelector: {}}]}`,
+	"groups":              `{groups: [{name: a, owner: a, namespaceSelector: {}}]}`,
+	"allowedTargetGroups": `{allowedTargetGroups: ["arn:*"]}`,
+
 	"allowedHosts": `{allowedHosts: [{hosts: [a]}]}`, "expectations": `{expectations: {namespace: a, name: a}}`,
 	"ports": `{ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: a}}]}`,
 }
@@ -127,6 +131,10 @@ func replace(in any, path string, change func(any) any) bool {
 	switch {
 	case !is || object[name] == nil:
 		return false
+	case items && rest == "":
+		list := object[name].([]any)
+		list[0] = change(list[0])
+		return true
 	case items:
 		return replace(object[name].([]any)[0], rest, change)
 	case nested:

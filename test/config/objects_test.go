@@ -83,6 +83,11 @@ var backends = map[string]verdict{
 	`{services: [{name: "", port: {number: 80}}]}`:                                  refused,
 	`{services: [{name: a, port: {number: 80}, weight: 0}]}`:                        refused,
 	`{services: [{name: a, port: {number: 80}, weight: 0}, {name: b, port: {number: 80}}]}`: fine,
+
+	`{services: [{targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/0", weight: 2}]}`:          fine,
+	`{services: [{targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/0", name: a}]}`:            refused,
+	`{services: [{targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/a/0", port: {number: 80}}]}`: refused,
+	`{services: [{targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/a/0", weight: 2}]}`:     refused,
 }
 
 var classSpecs = map[string]verdict{
@@ -241,6 +246,7 @@ var classSpecs = map[string]verdict{
 	`{tags: {a: "b&c"}}`:                            byCompiler,
 	`{targetPorts: ["80", "8000-8999", "1-65535"]}`: fine,
 	`{targetPorts: ["80-80"]}`:                      fine,
+	`{allowedTargetGroups: ["targetgroup/a"]}`:      refused,
 	`{targetPorts: []}`:                             refused,
 	`{targetPorts: [80]}`:                           refused,
 	`{providerName: edge}`:                          fine,
