@@ -54,6 +54,7 @@ var notSent = map[string]string{
 	"LoadBalancer.Protection":     "setWebACL and setShield say it",
 	"LoadBalancer.Wanted":         "the planner has used it",
 	"LoadBalancer.Withdrawn":      "the planner has used it",
+	"Rule.Stays":                  "the planner has used it",
 	"TargetGroup.NodeLabels":      "the operator chooses the targets",
 	"GuardLoadBalancer.Key":       "it is in the URL",
 	"ShieldLoadBalancer.Key":      "it is in the URL",
