@@ -12,6 +12,8 @@ import (
 // class without parameters is one with an empty spec.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.subnets) || !has(self.subnetTags)",message="subnets are either named or selected by tags"
+// +kubebuilder:validation:XValidation:rule="!has(self.wildcardHosts) || self.wildcardHosts != 'AnyLabels' || has(self.precedence) && self.precedence == 'Order'",message="`wildcardHosts: AnyLabels` needs `precedence: Order`"
+// +kubebuilder:validation:XValidation:rule="!has(self.wildcardHosts) || self.wildcardHosts != 'AnyLabels' || !has(self.groups) || has(self.hosts) && self.hosts == 'Shared'",message="`wildcardHosts: AnyLabels` of a class with groups needs `hosts: Shared`"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
 type LoadBalancerClassSpec struct {
 	// ProviderName is which of the operator's providers makes the load balancers: one of those that it
@@ -157,6 +159,13 @@ type LoadBalancerClassSpec struct {
 	// and the default backend of the port answers what nothing matches.
 	// +kubebuilder:validation:Enum=Specification;Order
 	Precedence string `json:"precedence,omitempty"`
+
+	// WildcardHosts says what the star in the host of a rule stands for. OneLabel (the default): one
+	// label, as the specification has it. AnyLabels: any number of labels, as in AWS; then the rules of
+	// a wildcard are in order with those without a host. It needs precedence Order and, in a class with
+	// groups, hosts Shared. To allowedHosts and certificates, a wildcard stands for one label.
+	// +kubebuilder:validation:Enum=OneLabel;AnyLabels
+	WildcardHosts string `json:"wildcardHosts,omitempty"`
 
 	// ImplementationSpecific is how paths of that type are read, for Ingresses that do not say.
 	// Fairlead (the default): a glob if there is a * or ? in it, else a Prefix. Glob: always a glob
@@ -455,6 +464,9 @@ const (
 
 	PrecedenceSpecification = "Specification"
 	PrecedenceOrder         = "Order"
+
+	WildcardOneLabel  = "OneLabel"
+	WildcardAnyLabels = "AnyLabels"
 
 	UnknownRulesRemove = "Remove"
 	UnknownRulesKeep   = "Keep"
