@@ -137,8 +137,8 @@ func (c *checker) check(t *precedence.Table) {
 		}
 		sets := compare.NewHostSets()
 		for _, of := range []*precedence.Table{t, c.former} {
-			if of != nil {
-				sets.AddConditions(of, l.Port)
+			for i := range listenersOf(of) { // a condition on any port names its hosts
+				sets.AddConditions(of, of.Listeners[i].Port)
 			}
 		}
 		classes, undecided := hosts.classesOf(sets, c.finder)
@@ -153,6 +153,13 @@ func (c *checker) check(t *precedence.Table) {
 			}
 		}
 	}
+}
+
+func listenersOf(t *precedence.Table) []routing.Listener {
+	if t == nil {
+		return nil
+	}
+	return t.Listeners
 }
 
 // hosts returns the hosts that the expectation names.

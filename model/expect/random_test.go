@@ -274,6 +274,10 @@ func (p plain) in(s Requests) bool {
 	for _, n := range p.table.Names {
 		named = named || n.Host.Covers(routing.Host(p.Hostname()))
 	}
+	for _, r := range p.table.Routes { // a condition on the host names it, too
+		c := r.When.Host()
+		named = named || r.Host == routing.Any && c != nil && c.Matcher()(p.Request)
+	}
 	balancerScheme := p.table.Settings.Scheme
 	if balancerScheme == "" {
 		balancerScheme = "internal"

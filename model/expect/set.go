@@ -109,13 +109,18 @@ func (l LoadBalancers) all() bool {
 // schemeOf returns the scheme of a load balancer.
 func schemeOf(t *precedence.Table) string { return cmp.Or(t.Settings.Scheme, t.Key.Scheme()) }
 
-// names reports whether an Ingress on a load balancer names a host, or a wildcard for it.
+// names reports whether an Ingress on a load balancer names a host, or a wildcard for it, or has a
+// condition that the host fulfils.
 func names(t *precedence.Table, host string) bool {
+	conditioned := func(r routing.Route) bool {
+		c := r.When.Host()
+		return c != nil && r.Host == routing.Any && c.Matcher()(routing.Request{Host: host})
+	}
 	return slices.ContainsFunc(t.Listeners, func(l routing.Listener) bool {
 		return slices.ContainsFunc(routing.Levels(host), func(h routing.Host) bool {
 			return h != routing.Any && t.Level(l.Port, h) != nil
 		})
-	})
+	}) || slices.ContainsFunc(t.Routes, conditioned)
 }
 
 // matchesOne reports whether a text matches a glob of a list; an empty list matches all.

@@ -31,6 +31,9 @@ func validateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 	errs = append(errs, settings.ValidateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
+	if spec.WildcardHosts == v1alpha1.WildcardAnyLabels {
+		errs = append(errs, validateAnyLabels(spec, at.Child("wildcardHosts"))...)
+	}
 	if spec.ValuesPerCondition < 0 {
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition,
 			"must not be negative"))
@@ -46,6 +49,20 @@ func validateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
 	return append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
+}
+
+// validateAnyLabels refuses wildcards that span labels where hosts are compared before paths, and where
+// they would answer for hosts of other namespaces.
+func validateAnyLabels(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if spec.Precedence != v1alpha1.PrecedenceOrder {
+		errs = append(errs, field.Invalid(at, spec.WildcardHosts, "it needs precedence: Order"))
+	}
+	if len(spec.Groups) > 0 && spec.Hosts != v1alpha1.HostsShared {
+		errs = append(errs, field.Invalid(at, spec.WildcardHosts,
+			"in a class with groups it needs hosts: Shared"))
+	}
+	return errs
 }
 
 func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorList {

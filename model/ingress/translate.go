@@ -48,6 +48,9 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 	for _, v := range translations {
 		v.serve()
 	}
+	if len(s.Closed) > 0 {
+		t.config.Closed = t.withoutServed(s.Closed, translations)
+	}
 	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
 	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.TellClients(), t.listeners.TellOwners())
 	t.config.Backends = t.pool.Backends()
@@ -141,7 +144,7 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 func (v *memberTranslation) addNames() {
 	named := make(map[routing.Host]bool, len(v.rules))
 	for _, r := range v.rules {
-		if r.Host == routing.Any || named[r.Host] {
+		if r.Host == routing.Any || named[r.Host] || v.translation.class.SpansLabels(r.Host) {
 			continue
 		}
 		named[r.Host] = true
@@ -187,8 +190,16 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 		}
 		return
 	}
+	host, when, may := v.withoutWildcard(r, when, field)
+	if !may {
+		return
+	}
+	listed := r.Listing()
+	if host == routing.Any {
+		listed = nil
+	}
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
-		Host: r.Host, Listed: r.Listing(), Path: path, When: when,
+		Host: host, Listed: listed, Path: path, When: when,
 		Ports: v.ports.Of(r),
 		Action: v.redirected(v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
 			v.ports.ForSignIn(r.Host), field+".backend"), r),

@@ -152,7 +152,7 @@ func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	sortConditions(out)
+	SortConditions(out)
 	if len(out) == 0 {
 		return nil, errors.New("it has no condition")
 	}
@@ -312,11 +312,12 @@ func (c Conditions) Of(host string, p *networkingv1.HTTPIngressPath) routing.Con
 			out = append(out, n.when...)
 		}
 	}
-	sortConditions(out)
+	SortConditions(out)
 	return out
 }
 
-func sortConditions(all routing.Conditions) {
+// SortConditions puts conditions in canonical order.
+func SortConditions(all routing.Conditions) {
 	slices.SortStableFunc(all, func(a, b routing.Condition) int {
 		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Name, b.Name))
 	})

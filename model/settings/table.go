@@ -717,6 +717,10 @@ var Table = []Setting{
 		Default: v1alpha1.PrecedenceSpecification,
 		Good:    []string{"Specification", "Order"}, Bad: []string{"order"},
 		ofClass: fieldOf(func(c *class) string { return c.Precedence })},
+	{Class: "wildcardHosts", Type: oneOf(v1alpha1.WildcardOneLabel, v1alpha1.WildcardAnyLabels),
+		Default: v1alpha1.WildcardOneLabel,
+		Good:    []string{"OneLabel"}, Bad: []string{"anyLabels"}, // another one needs further fields
+		ofClass: fieldOf(func(c *class) string { return c.WildcardHosts })},
 	{Class: "foreignAnnotations", Type: oneOf(v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn,
 		v1alpha1.ForeignIgnore), Default: v1alpha1.ForeignRefuse,
 		Good: []string{"Refuse", "Warn", "Ignore"}, Bad: []string{"refuse"},
