@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -312,5 +313,66 @@ func TestExplainAllWithoutAnIngressOfOurs(t *testing.T) {
 	got := fairlead(t, "explain", "--all", "-f", directory(t, map[string]string{"a.yaml": foreign}))
 	if strings.Contains(got.out, "every route") {
 		t.Errorf("nothing is served: %+v", got)
+	}
+}
+
+// A target group that others made answers in place of a Service.
+func TestExplainTargetGroups(t *testing.T) {
+	const arn = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/vms/0123456789abcdef"
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	write(t, file, `
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: edge}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: edge}
+spec: {allowedTargetGroups: ["`+arn+`"]}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: Backend
+metadata: {namespace: shop, name: vms}
+spec: {services: [{targetGroupARN: "`+arn+`"}]}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: Backend
+metadata: {namespace: shop, name: both}
+spec: {services: [{targetGroupARN: "`+arn+`", weight: 9}, {name: web, port: {number: 80}}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {namespace: shop, name: web}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {namespace: shop, name: web}
+spec:
+  ingressClassName: fairlead
+  rules:
+  - host: a.test
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {resource: {apiGroup: fairlead.dev, kind: Backend, name: vms}}}
+      - {path: /both, pathType: Prefix, backend: {resource: {apiGroup: fairlead.dev, kind: Backend, name: both}}}
+`)
+	for url, want := range map[string]answer.Outcome{
+		"http://a.test/": {Kind: "service", TargetGroup: arn},
+		"http://a.test/both": {Kind: "service", TargetGroup: arn,
+			Services: []answer.Share{{TargetGroup: arn, Weight: 9}, {Service: "shop/web", Port: "80", Weight: 1}}},
+	} {
+		got := explainJSON(t, url, "-f", file, "--provider", "aws").Outcome
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", url, diff)
+		}
+	}
+	text := fairlead(t, "explain", "http://a.test/both", "-f", file, "--provider", "aws").out
+	if want := "answered by  target group " + arn + " (weight 9), shop/web port 80 (weight 1)\n"; !strings.Contains(text, want) {
+		t.Errorf("it prints\n%s", text)
+	}
+	if text := fairlead(t, "explain", "http://a.test/", "-f", file, "--provider", "aws").out; !strings.Contains(text, "answered by  target group "+arn+"\n") {
+		t.Errorf("it prints\n%s", text)
 	}
 }

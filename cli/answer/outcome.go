@@ -33,8 +33,8 @@ const unanswered = "none"
 
 // A Share is a Service that gets a part of the requests.
 type Share struct {
-	Service string              `json:"service"`
-	Port    routing.ServicePort `json:"port"`
+	Service string              `json:"service,omitempty"`
+	Port    routing.ServicePort `json:"port,omitempty"`
 	// TargetGroup is one that others made, in place of a Service.
 	TargetGroup string `json:"targetGroup,omitempty"`
 	Weight      int32  `json:"weight"`
@@ -76,7 +76,10 @@ func (o Outcome) String() string {
 		}
 		shares = append(shares, text+")")
 	}
-	text := "Services " + strings.Join(shares, ", ")
+	text := strings.Join(shares, ", ")
+	if !slices.ContainsFunc(o.Services, func(s Share) bool { return s.TargetGroup != "" }) {
+		text = "Services " + text
+	}
 	if o.Status != 0 {
 		return fmt.Sprintf("%d, because none has targets of the %s", o.Status, text)
 	}
