@@ -159,6 +159,9 @@ func checkAttributes(
 		l := &config.Listeners[i]
 		l.Attributes, problems = lowering.ListenerAttributes(c, l.Protocol, l.Attributes)
 		tell(problems, fmt.Sprintf(", for port %d", l.Port))
+		if len(l.Asked) > 0 {
+			l.Attributes = maps.Clone(l.Attributes)
+		}
 		for _, asked := range l.Asked {
 			had, problems := lowering.ListenerAttributes(c, l.Protocol,
 				map[string]string{asked.Name: asked.Value})
@@ -166,21 +169,14 @@ func checkAttributes(
 				found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NotExpressible,
 					Source: asked.Source, Message: problem + "; it is left out"}.On(l.Port))
 			}
-			l.Attributes = joined(l.Attributes, had)
+			if l.Attributes == nil && len(had) > 0 {
+				l.Attributes = map[string]string{}
+			}
+			maps.Copy(l.Attributes, had)
 		}
 		l.Asked = nil
 	}
 	return found
-}
-
-// joined returns the attributes of two maps.
-func joined(a, b map[string]string) map[string]string {
-	if len(b) == 0 {
-		return a
-	}
-	out := maps.Clone(b)
-	maps.Copy(out, a)
-	return out
 }
 
 // reportUnread returns the diagnostics about facts of the cloud that could not be looked up, or are

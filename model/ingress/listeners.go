@@ -132,8 +132,8 @@ type listener struct {
 	mutual   *routing.MutualAuthentication // that a member asks for
 	verifier routing.Owner                 // the member that asks for it
 	mutualBy diag.Source
-	// attributes has those that members ask for
-	attributes []routing.Attribute
+	// attributes has those that members ask for, by name
+	attributes map[string]routing.Attribute
 	served     []Member
 
 	by    map[routing.Host]certificateUse // the certificate of each host

@@ -126,6 +126,10 @@ func groupsClaim(s Snapshot) *Member {
 // those of the load balancer, or says beside these which clients may connect. Changes that do are
 // refused, with diagnostics.
 func WithoutOtherGroups(s Snapshot) (Snapshot, []diag.Diagnostic) {
+	if !slices.ContainsFunc(s.Members,
+		func(m Member) bool { return m.Settings.SecurityGroupsAsked() != nil }) {
+		return s, nil
+	}
 	var found []diag.Diagnostic
 	for {
 		claim := groupsClaim(s)

@@ -1,11 +1,11 @@
 package ingress
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides which attributes of load balancers Ingresses can set.
@@ -16,44 +16,50 @@ func WithMemberAttributes(
 	s Snapshot, ofClass map[string]string, refuse func(name, value string) (why string),
 ) (map[string]string, []diag.Diagnostic) {
 	var found []diag.Diagnostic
+	tell := func(m Member, annotation string, reason diag.Reason, message string) {
+		if !m.Leaving || reason == diag.NotExpressible {
+			found = append(found, aboutAnnotation(m.Ingress, annotation, diag.Warning, reason, message))
+		}
+	}
+	decided := map[string]settingClaim{}
+	for _, m := range s.Members {
+		for _, name := range slices.Sorted(maps.Keys(m.Settings.BalancerAttributes)) {
+			asked := m.Settings.BalancerAttributes[name]
+			if by, is := decided[name]; !is {
+				decided[name] = settingClaim{asked.Value, m.Owner}
+			} else if by.Value != asked.Value {
+				tell(m, asked.Annotation, diag.SettingConflict, fmt.Sprintf("%s decides about %s: %s",
+					by.Owner, diag.Cut(name), diag.Cut(by.Value)))
+			}
+		}
+	}
 	out := maps.Clone(ofClass)
-	for _, name := range attributesAsked(s.Members) {
-		value, by, told := loadBalancerSetting{
-			Name: diag.Cut(name),
-			Said: func(v settings.Values) (value, annotation string) {
-				a := v.BalancerAttributes[name]
-				return a.Value, a.Annotation
-			},
-			Asks: func(value string) bool { return value != "" },
-			Same: func(a, b string) bool { return a == b || a == ofClass[name] },
-		}.Decide(s.Members)
-		found = append(found, told...)
-		if by == nil {
+	for _, m := range s.Members {
+		for _, name := range slices.Sorted(maps.Keys(m.Settings.BalancerAttributes)) {
+			asked := m.Settings.BalancerAttributes[name]
+			if decided[name].Owner != m.Owner {
+				continue
+			}
+			if why := refuse(name, asked.Value); why != "" {
+				tell(m, asked.Annotation, diag.NotExpressible, why+"; it is left out")
+				continue
+			}
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[name] = asked.Value
+		}
+		if m.Settings.Uncounted == nil {
 			continue
 		}
-		if why := refuse(name, value); why != "" {
-			found = append(found, aboutAnnotation(by.Ingress,
-				by.Settings.BalancerAttributes[name].Annotation, diag.Warning, diag.NotExpressible,
-				why+"; it is left out"))
-			continue
+		uncounted := m.Settings.Uncounted.BalancerAttributes
+		for _, name := range slices.Sorted(maps.Keys(uncounted)) {
+			if asked := uncounted[name]; asked.Value != decided[name].Value &&
+				asked.Value != ofClass[name] {
+				tell(m, asked.Annotation, diag.NotGroupOwner, diag.Cut(name)+
+					" does not count: only the class and the owner of the group decide")
+			}
 		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[name] = value
 	}
 	return out, found
-}
-
-// attributesAsked returns the attributes of load balancers that members ask for, sorted.
-func attributesAsked(members []Member) []string {
-	var names []string
-	for _, m := range members {
-		names = slices.AppendSeq(names, maps.Keys(m.Settings.BalancerAttributes))
-		if m.Settings.Uncounted != nil {
-			names = slices.AppendSeq(names, maps.Keys(m.Settings.Uncounted.BalancerAttributes))
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

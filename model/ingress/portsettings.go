@@ -61,18 +61,21 @@ func (d *listener) takeAttributes(m Member, class v1alpha1.PortSettings,
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		value := asked[name]
 		pinned, is := class.Attributes[name]
-		at := slices.IndexFunc(d.attributes, func(a routing.Attribute) bool { return a.Name == name })
+		by, decided := d.attributes[name]
 		switch {
 		case is && pinned != value:
 			tell(diag.AnnotationNotAllowed, fmt.Sprintf("the class has %s for %s",
 				diag.Quote(pinned), diag.Cut(name)))
 		case is:
-		case at < 0:
-			d.attributes = append(d.attributes, routing.Attribute{Name: name, Value: value,
-				Owner: m.Owner, Source: annotationSource(m.Ingress, settings.ListenerAttributes)})
-		case d.attributes[at].Value != value:
-			tell(diag.SettingConflict, fmt.Sprintf("%s decides about %s: %s", d.attributes[at].Owner,
-				diag.Cut(name), diag.Cut(d.attributes[at].Value)))
+		case !decided:
+			if d.attributes == nil {
+				d.attributes = map[string]routing.Attribute{}
+			}
+			d.attributes[name] = routing.Attribute{Name: name, Value: value, Owner: m.Owner,
+				Source: annotationSource(m.Ingress, settings.ListenerAttributes)}
+		case by.Value != value:
+			tell(diag.SettingConflict, fmt.Sprintf("%s decides about %s: %s", by.Owner,
+				diag.Cut(name), diag.Cut(by.Value)))
 		}
 	}
 }
@@ -93,9 +96,7 @@ func (o *MemberListeners) chooseAttributes(ports []int32) {
 		uncounted := o.Settings.Uncounted.PortAttributes[port]
 		for _, name := range slices.Sorted(maps.Keys(uncounted)) {
 			if uncounted[name] != class.Attributes[name] &&
-				!slices.ContainsFunc(at.attributes, func(a routing.Attribute) bool {
-					return a.Name == name && a.Value == uncounted[name]
-				}) {
+				uncounted[name] != at.attributes[name].Value {
 				tell(diag.NotGroupOwner, diag.Cut(name)+
 					" does not count: only the class and the owner of the group decide")
 			}

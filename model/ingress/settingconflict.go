@@ -1,7 +1,6 @@
 package ingress
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,8 +25,6 @@ func settingConflict(m Member, annotation, message string) diag.Diagnostic {
 
 // A loadBalancerSetting is a setting with one value for a whole load balancer.
 type loadBalancerSetting struct {
-	// Name is of what is decided, where its annotation can decide about more; else "".
-	Name string
 	// Said returns the value of a member and its annotation; the value is "" if it has none.
 	Said func(settings.Values) (value, annotation string)
 	// Asks reports whether a value enables something; such values take precedence.
@@ -61,20 +58,11 @@ func (f loadBalancerSetting) Decide(members []Member) (value string, by *Member,
 		case m.Leaving:
 		case uncounted != "" && !f.Same(uncounted, value):
 			found = append(found, aboutAnnotation(m.Ingress, annotation, diag.Warning,
-				diag.NotGroupOwner, cmp.Or(f.Name, "it")+
-					" does not count: only the class and the owner of the group decide"))
+				diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
 		case mine != "" && !f.Same(mine, value):
-			found = append(found, settingConflict(m, mineBy, fmt.Sprintf("%s decides%s: %s", by.Owner,
-				f.about(), diag.Cut(value))))
+			found = append(found, settingConflict(m, mineBy, fmt.Sprintf("%s decides: %s", by.Owner,
+				diag.Cut(value))))
 		}
 	}
 	return value, by, found
-}
-
-// about returns what is decided as the end of a clause.
-func (f loadBalancerSetting) about() string {
-	if f.Name == "" {
-		return ""
-	}
-	return " about " + f.Name
 }

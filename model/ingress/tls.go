@@ -269,7 +269,10 @@ func (d *ListenerBuilder) Build(c *Class) ([]routing.Listener, []routing.Certifi
 		}
 		own := c.PortSettings(port)
 		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes,
-			Inbound: at.inbound, Asked: at.attributes}
+			Inbound: at.inbound}
+		for _, name := range slices.Sorted(maps.Keys(at.attributes)) {
+			l.Asked = append(l.Asked, at.attributes[name])
+		}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
 			if l.TLSPolicy = c.TLSPolicyOf(port); l.TLSPolicy == "" && at.policy != "" {
 				l.TLSPolicy, l.Decided = at.policy, append(l.Decided, at.policyBy)
