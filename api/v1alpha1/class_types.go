@@ -243,12 +243,12 @@ type LoadBalancerClassSpec struct {
 	CertificateDiscovery *bool `json:"certificateDiscovery,omitempty"`
 
 	// Attributes of load balancers, in the cloud's own terms. One that is removed here goes back to
-	// the cloud's default.
+	// the cloud's default. Ingresses can set others.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
 	// Tags for load balancers and all that is made for one of them alone: its listeners, target
 	// groups, security group and imported certificates. Names that start with fairlead.dev/ are
-	// Fairlead's own, those that start with aws: are the cloud's.
+	// Fairlead's own, those that start with aws: are the cloud's. Ingresses can add others.
 	// +kubebuilder:validation:MaxProperties=40
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('fairlead.dev/'))",message="names that start with fairlead.dev/ are Fairlead's own"
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.matches('^(?i)aws:'))",message="names that start with aws: are the cloud's own"
@@ -341,7 +341,7 @@ type PortSettings struct {
 	// TLSPolicy of this port, in place of the class's.
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]{1,128}$`
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
-	// Attributes of listeners, in the cloud's own terms.
+	// Attributes of listeners, in the cloud's own terms. Ingresses can set others.
 	Attributes map[string]string `json:"attributes,omitempty"`
 	// MutualAuthentication says whether clients show certificates, too. It is for HTTPS.
 	MutualAuthentication *MutualAuthentication `json:"mutualAuthentication,omitempty"`
@@ -374,8 +374,8 @@ type SharedGroup struct {
 	// NamespaceSelector selects the namespaces that may join; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
 	// Owner is the namespace that decides, besides the class, about whole ports and the whole load
-	// balancer: its Ingresses say which clients may connect, which web ACL and TLS policy there are,
-	// and which ports besides 80 and 443. Unset, the class alone decides, and the cloud's defaults
+	// balancer: its Ingresses say which clients may connect, which ports there are besides 80 and 443,
+	// and what else annotations say of ports and of the load balancer. Unset, the class alone decides, and the cloud's defaults
 	// hold where it says nothing. The owner has to be selected to join, as any other namespace.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
