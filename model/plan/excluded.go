@@ -170,6 +170,8 @@ func excludedAction(a lb.Action, c lb.Capabilities) string {
 	return cmp.Or(
 		said(!c.Auth && a.Auth != nil, "a sign-in"),
 		said(!c.Rewrites && a.Rewrite != nil, "a rewrite"),
+		said(!c.OtherTargetGroups && slices.ContainsFunc(a.Groups(), lb.OthersMade),
+			"a target group that others made"),
 		said(c.NoStickyForward && several && a.StickySeconds > 0, "stickySeconds"),
 		said(beyond(len(a.Targets), c.TargetsPerForward), "a forward to %d target groups",
 			len(a.Targets)),

@@ -19,7 +19,7 @@ func TestExcluded(t *testing.T) {
 		SourcesRefused: []string{"1.2.3.4/32"}, MinPriority: 1, MaxPriority: 100,
 	}
 	large := lb.Capabilities{
-		Regex: true, Rewrites: true, Auth: true, Inbound: true, WebACLs: true, Shields: true, MaxPriority: 1000,
+		Regex: true, Rewrites: true, OtherTargetGroups: true, Auth: true, Inbound: true, WebACLs: true, Shields: true, MaxPriority: 1000,
 		GroupAttributes: map[string]lb.Attribute{"a": {Text: true}},
 	}
 	when := func(c ...lb.Condition) plan.Step {
@@ -43,6 +43,7 @@ func TestExcluded(t *testing.T) {
 		"name Long-Name":           when(lb.Condition{Field: "query", Name: "Long-Name", Values: []string{"a"}}),
 		"regular expression":       when(lb.Condition{Field: "path", Regex: []string{"/a"}}),
 		"sign-in":                  does(lb.Action{Kind: "forward", Auth: &routing.Auth{}}),
+		"group that others made":   does(lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: "arn:others/T", Weight: 1}}}),
 		"rewrite":                  does(lb.Action{Kind: "forward", Rewrite: &routing.Rewrite{}}),
 		"stickySeconds":            does(lb.Action{Kind: "forward", Targets: two, StickySeconds: 1}),
 		"to 3 target groups":       does(lb.Action{Kind: "forward", Targets: append(two[:2:2], lb.Weighted{Group: "c"})}),
