@@ -56,6 +56,23 @@ func (ch *change) movedRules(p *overlapCache) *index {
 	return &x
 }
 
+// hiddenRules returns the lines of rules to remove that come after one with the same conditions that
+// stays. They answer no request before, during or after the plan: nothing waits for their removal, even
+// if the cloud refuses it.
+func (ch *change) hiddenRules() map[int]bool {
+	stays, hidden := map[string]bool{}, map[int]bool{}
+	for i, l := range ch.lines {
+		switch l.Change {
+		case Kept, Switched, Widened:
+			stays[ch.old[l.Old].MatchKey()] = true
+		case Removed:
+			hidden[i] = stays[ch.old[l.Old].MatchKey()]
+		default: // it stops to match some requests, or does not match them from the beginning
+		}
+	}
+	return hidden
+}
+
 // A move is a task that changes the answers to requests, with a rule that matches these requests.
 type move struct {
 	entry     // the task and its rule, which matches all requests for a default or a listener

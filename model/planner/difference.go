@@ -53,6 +53,9 @@ import (
 //	                        the load balancer's web ACL             what is left answers without it
 //	                        await, if what is left forwards to      503 where there was an answer
 //	                        unhealthy targets, and it to targets
+//	rule removed after one  -
+//	with its conditions
+//	that stays
 //	detach certificate      attached ones, modify listener          a host loses its certificate
 //	                        removal of rules of its hosts           clients are shown another one
 //	a redirect to a port    what changes there for its requests     a redirect to an old answer

@@ -76,6 +76,7 @@ func (d *difference) addGrowingRules(ch *change, order *ruleOrder) map[int]entry
 
 // addShrinkingRules plans the rules that are removed or narrowed, from the last to the first.
 func (d *difference) addShrinkingRules(ch *change, order *ruleOrder, switched map[int]entry) {
+	hidden := ch.hiddenRules()
 	for i := len(ch.lines) - 1; i >= 0; i-- {
 		l := ch.lines[i]
 		if l.Change == Switched {
@@ -85,6 +86,11 @@ func (d *difference) addShrinkingRules(ch *change, order *ruleOrder, switched ma
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
+		if hidden[i] {
+			d.add(plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, places{rules: -1}, ch.ready)
+			d.removeNaming(e.at, e.rule.Action)
+			continue
+		}
 		after := append(order.place(e), d.webACLReady, ch.verified())
 		after = append(after, d.healthOfExposed(ch, i)...)
 		if l.Change == Removed {

@@ -306,6 +306,35 @@ func statesAreSafe(t *testing.T, count int) {
 	}
 }
 
+// A rule that moved may be there twice, also where the cloud refused to delete one of them.
+func TestEveryStateOfAPlanIsSafeWithCopies(t *testing.T) {
+	c := lb.ALB()
+	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), fixed(403))
+	r := rand.New(rand.NewPCG(3, 4))
+	for range drawn(10000, 1000) {
+		from := w.balancer(r, []int32{80}, 5)
+		want := w.changed(r, from)
+		if r.IntN(4) == 0 {
+			want = w.balancer(r, []int32{80}, 5)
+		}
+		seen := built(from, c)
+		copyRules(r, &seen.Listeners[0])
+		w.pair(r, seen, want, c, []int32{80})
+	}
+}
+
+// copyRules adds copies of rules, with the actions of others, in any place.
+func copyRules(r *rand.Rand, l *lb.ObservedListener) {
+	for range r.IntN(min(3, len(l.Rules)+1)) {
+		of := l.Rules[r.IntN(len(l.Rules))]
+		of.Action = l.Rules[r.IntN(len(l.Rules))].Action
+		l.Rules = slices.Insert(l.Rules, r.IntN(len(l.Rules)+1), of)
+	}
+	for i := range l.Rules {
+		l.Rules[i].Priority = 1000 * (i + 1)
+	}
+}
+
 func TestEveryStateOfAPlanIsSafeAcrossRedirects(t *testing.T) {
 	statesAreSafeAcrossRedirects(t, drawn(4000, 800))
 }

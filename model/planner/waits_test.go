@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -463,4 +464,33 @@ func TestTheSecretOfADefaultIsWritten(t *testing.T) {
 		}
 	}
 	t.Error("no step has the secret")
+}
+
+// A rule that moved is there twice if the cloud refuses to delete it. Its removal may fail for good.
+func TestNothingWaitsForTheRemovalOfARuleThatAnswersNothing(t *testing.T) {
+	c := lb.ALB()
+	seen := built(balancer(listener(80, rule("a.example.com", "/y", fixed(200)), rule("", "/x", fixed(403)), rule("a.example.com", "", fixed(404)))), c)
+	l := &seen.Listeners[0]
+	l.Rules = append(l.Rules, lb.ObservedRule{Priority: 49000, Rule: rule("", "/x", fixed(200))})
+	for why, tc := range map[string]struct {
+		want lb.LoadBalancer
+		at   []int // what waits for the removal
+	}{
+		"the other one stays":       {balancer(listener(80, rule("", "/x", fixed(403)))), nil},
+		"it gets another action":    {balancer(listener(80, rule("", "/x", fixed(201)))), nil},
+		"it matches more than that": {balancer(listener(80, lb.Rule{Conditions: []lb.Condition{{Field: "path", Values: []string{"/x", "/z"}}}, Action: fixed(403)})), nil},
+		"both go":                   {balancer(listener(80)), []int{1, 2}},
+	} {
+		p := Diff(seen, tc.want, c)
+		of := slices.IndexFunc(p.Steps, func(s plan.Planned) bool { return s.Step.ID() == "80/49000" })
+		var at []int
+		for i, s := range p.Steps {
+			if slices.Contains(s.After, of) {
+				at = append(at, i)
+			}
+		}
+		if !slices.Equal(at, tc.at) {
+			t.Errorf("%s: the steps %v wait for step %d of %v", why, at, of, named(p))
+		}
+	}
 }
