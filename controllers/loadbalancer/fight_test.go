@@ -38,13 +38,15 @@ var (
 
 func FuzzFight(f *testing.F) {
 	for s := range uint64(4) {
-		f.Add(s)
+		f.Add(s, uint8(s))
 	}
-	f.Add(uint64(4716396972467101498)) // a default action of bob waits for its target group
+	f.Add(uint64(4716396972467101498), uint8(0)) // a default action of bob waits for its target group
 	// Without expectations, after a restart or a part of a plan: what alice is served
-	f.Add(uint64(2147198360645994223)) // is behind a 404 that keeps requests from a rule that stays
-	f.Add(uint64(395178692895807327))  // gets another place
-	f.Add(uint64(1199723217411756831)) // a rule of bob does not move behind new hosts of alice
+	f.Add(uint64(2147198360645994223), uint8(0)) // is behind a 404 that keeps requests from a rule that stays
+	f.Add(uint64(395178692895807327), uint8(0))  // gets another place
+	f.Add(uint64(1199723217411756831), uint8(0)) // a rule of bob does not move behind new hosts of alice
+	// The cloud deletes no rule of bob that is there twice
+	f.Add(uint64(8535030297122749397), uint8(2))
 	f.Fuzz(fight)
 }
 
@@ -61,14 +63,15 @@ func TestRandomFights(t *testing.T) {
 	}
 	t.Logf("-seed %d", first)
 	for life := range n {
-		if !t.Run(fmt.Sprint(first+life), func(t *testing.T) { fight(t, first+life) }) {
+		if !t.Run(fmt.Sprint(first+life), func(t *testing.T) { fight(t, first+life, uint8((first+life)/2%3)) }) {
 			return
 		}
 	}
 }
 
 // A fighter draws what alice and bob do. Alice names hosts of her own, of which she never lets go of
-// the first, and no path that an expectation rules out.
+// the first, and no path that an expectation rules out. A class has the default precedence and misses, or
+// other misses, or the precedence of the order.
 //
 // In the fights with an odd seed, an expectation has hosts of alice, which bob may cover and must not
 // answer for, alice renames them, too, and the expectations are missing for some time.
@@ -83,7 +86,7 @@ type fighter struct {
 	log     []string
 }
 
-func fight(t *testing.T, seed uint64) {
+func fight(t *testing.T, seed uint64, class uint8) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fighter{Rand: rand.New(rand.NewPCG(seed, seed)), wanted: map[string]map[string]string{}, deleted: map[string]bool{}}
 		var objects []client.Object
@@ -97,6 +100,12 @@ func fight(t *testing.T, seed uint64) {
 			gated(c)
 			if f.named { // so that bob's wildcard takes no host of hers
 				c.AllowedHosts = []v1alpha1.AllowedHosts{f.hostsOf("alice", f.hostsOfAlice()...), f.hostsOf("bob", "*")}
+			}
+			switch class % 3 {
+			case 1:
+				c.HostMiss = v1alpha1.HostMissLessSpecific
+			case 2:
+				c.Precedence = v1alpha1.PrecedenceOrder
 			}
 			if f.IntN(2) == 0 {
 				c.DeletionPolicy = v1alpha1.DeletionPolicyRetain

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -685,4 +686,73 @@ func TestARuleThatStaysAnswersNoMisses(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A rule of bob is in the cloud twice, as an older one could not be deleted, behind a 404 that kept
+// requests of alice from it. Bob exchanges two paths, and no step of his is carried out: the rule that
+// answers stays, the other one answers nothing, and a path goes that alice deletes.
+func TestARuleThatIsThereTwice(t *testing.T) {
+	for name, refuses := range map[string]func(plan.Step) bool{
+		"no rule is deleted": func(s plan.Step) bool { _, is := s.(plan.DeleteRule); return is },
+		"no rule is changed": func(s plan.Step) bool { _, is := s.(plan.ModifyRule); return is },
+		"no rule is created": func(s plan.Step) bool { _, is := s.(plan.CreateRule); return is },
+		"nothing is done":    func(plan.Step) bool { return true },
+	} {
+		for _, exchanged := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, exchanged %t", name, exchanged), func(t *testing.T) {
+				b := restart{newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.Precedence = v1alpha1.PrecedenceOrder }), nil}
+				b.put(joins("alice", "web", "a0.example", "/p0", "/p5"))
+				b.work()
+				paths := []string{"/p*", "/*1"}
+				asks := func() {
+					ing := joins("bob", "b", "", paths...)
+					for i, path := range paths {
+						of := &ing.Spec.Rules[0].HTTP.Paths[i]
+						of.PathType, of.Backend.Service = new(networkingv1.PathTypeImplementationSpecific), toService(map[string]string{"/p*": "web", "/*1": "other"}[path])
+					}
+					b.put(ing)
+				}
+				if exchanged {
+					slices.Reverse(paths)
+				}
+				asks()
+				b.work()
+				b.applies(func(seen *lb.Observed) plan.Step {
+					cover := lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: []string{"a0.example", "a1.example"}}}, Action: notFound}
+					return plan.CreateRule{Port: 80, Priority: lastOf(seen).Priority + 100, Rule: cover}
+				})
+				b.applies(func(seen *lb.Observed) plan.Step {
+					rules := seen.Listener(80).Rules
+					at := slices.IndexFunc(rules, func(r lb.ObservedRule) bool { return strings.Contains(r.Action.Key(), "bob/web") })
+					again := rules[at].Rule
+					again.Action = lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: "bob/other:80", Weight: 1}}}
+					return plan.CreateRule{Port: 80, Priority: lastOf(seen).Priority + 100, Rule: again}
+				})
+				b.takeOver()
+				b.cloud.Refuses = func(s plan.Step) error {
+					if refuses(s) && strings.Contains(s.Detail(), "bob/") {
+						return errors.New("InternalFailure")
+					}
+					return nil
+				}
+				slices.Reverse(paths)
+				asks()
+				b.put(joins("alice", "web", "a0.example", "/p0"))
+				for range 3 {
+					_, _ = b.Reconcile(t.Context(), sharedKey)
+					b.answers("a0.example", "/p0", "alice/web")
+					b.answers("a0.example", "/p5", "404")
+					b.answers("a0.example", "/p1", "404")
+					b.answers("x.example", "/p", "bob/web")
+					b.answers("x.example", "/1", "bob/other")
+				}
+			})
+		}
+	}
+}
+
+// lastOf returns the last rule of port 80.
+func lastOf(seen *lb.Observed) lb.ObservedRule {
+	rules := seen.Listener(80).Rules
+	return rules[len(rules)-1]
 }

@@ -28,7 +28,7 @@ type place struct {
 // A without is a load balancer without what the cloud rejects.
 type without struct {
 	built  model.Built
-	seen   *lb.Observed
+	seen   *lb.Observed    // without rules that answer nothing
 	held   map[string]bool // Ingresses of which no route changes
 	closed map[string]bool // Ingresses whose routes answer 503
 	kept   map[string]bool // Ingresses with routes that keep the action that they have in the cloud
@@ -45,7 +45,7 @@ type without struct {
 // Ingresses, keep the action that they have in the cloud; those of closed Ingresses answer 503.
 func newWithout(o *outcome.Outcome, held, closed map[string]bool) *without {
 	w := &without{
-		built: o.Built, seen: o.Observed, held: held, closed: closed, kept: map[string]bool{},
+		built: o.Built, seen: withoutHidden(o.Observed), held: held, closed: closed, kept: map[string]bool{},
 		secrets: o.Snapshot.Recorded.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
 		most: mostValues(o.Capabilities),
 	}
@@ -65,6 +65,29 @@ func newWithout(o *outcome.Outcome, held, closed map[string]bool) *without {
 	w.changeGroups()
 	w.built.Table = answers.table(w.built.Table)
 	return w
+}
+
+// withoutHidden returns what is there, without the rules that come after one with the same conditions.
+// They answer nothing: a rule was moved, and the old one could not be deleted.
+func withoutHidden(seen *lb.Observed) *lb.Observed {
+	out := *seen
+	out.Listeners = slices.Clone(seen.Listeners)
+	for i := range out.Listeners {
+		l, known := &out.Listeners[i], map[string]bool{}
+		l.Rules = slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool {
+			key := r.MatchKey()
+			hidden := known[key]
+			known[key] = true
+			return hidden
+		})
+	}
+	return &out
+}
+
+// has reports whether the cloud has a rule that answers something.
+func (w *without) has(port int32, priority int) bool {
+	l := w.seen.Listener(port)
+	return l != nil && l.Rule(priority) != nil
 }
 
 // mostValues returns how many hosts a rule may have, of any kind.
@@ -101,12 +124,18 @@ func (w *without) leaveOut(x providers.Rejection) {
 			w.created[place{port: s.Port, rule: s.Rule.MatchKey()}] = true
 		}
 	case plan.ModifyRule:
+		if !w.has(s.Port, s.Priority) { // one that answers nothing was to take another one's place
+			w.stays(s.Port, s.Rule)
+			return
+		}
 		w.changed[place{port: s.Port, rule: s.Rule.MatchKey()}] = s.Priority
 		if !w.closes(x.Origin) {
 			w.putBack(s.Port, s.Priority, nil)
 		}
 	case plan.DeleteRule:
-		w.stays(s.Port, s.Rule)
+		if w.has(s.Port, s.Priority) {
+			w.stays(s.Port, s.Rule)
+		}
 	default:
 		w.leaveOutCertificate(x.Step)
 	}
@@ -239,7 +268,7 @@ func (w *without) stays(port int32, r lb.Rule) bool {
 // guards hosts from it.
 func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 	l, want := w.seen.Listener(port), w.wantedListener(port)
-	if l == nil || want == nil || l.Rule(priority) == nil {
+	if want == nil || !w.has(port, priority) {
 		return
 	}
 	stays := l.Rule(priority).Rule
