@@ -152,6 +152,13 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default=Answer
 	HostMiss string `json:"hostMiss,omitempty"`
 
+	// Dialect is the controller for which the Ingresses of the class were written. alb reads the
+	// annotations of the AWS Load Balancer Controller, on Ingresses and Services, in place of Fairlead's
+	// own, and has its defaults where the class says nothing: precedence Order, implementationSpecific
+	// Glob, targetType instance, and order.
+	// +kubebuilder:validation:Enum=alb
+	Dialect string `json:"dialect,omitempty"`
+
 	// Precedence says which of several paths answers a request that all of them match. Specification
 	// (the default) takes the more specific host, then the more specific path. Order takes the first
 	// one, whatever its host: Ingresses by their fairlead.dev/order, then by namespace/name, and in
@@ -467,6 +474,8 @@ const (
 
 	WildcardOneLabel  = "OneLabel"
 	WildcardAnyLabels = "AnyLabels"
+
+	DialectALB = "alb"
 
 	UnknownRulesRemove = "Remove"
 	UnknownRulesKeep   = "Keep"

@@ -713,6 +713,8 @@ var Table = []Setting{
 		Default: v1alpha1.HostMissAnswer,
 		Good:    []string{"Answer", "LessSpecific"}, Bad: []string{"lessSpecific"},
 		ofClass: fieldOf(func(c *class) string { return c.HostMiss })},
+	{Class: "dialect", Type: oneOf(v1alpha1.DialectALB), Good: []string{"alb"}, Bad: []string{"ALB", "nginx"},
+		ofClass: fieldOf(func(c *class) string { return c.Dialect })},
 	{Class: "precedence", Type: oneOf(v1alpha1.PrecedenceSpecification, v1alpha1.PrecedenceOrder),
 		Default: v1alpha1.PrecedenceSpecification,
 		Good:    []string{"Specification", "Order"}, Bad: []string{"order"},
