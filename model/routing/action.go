@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -116,6 +117,18 @@ func (a Action) Key() string {
 func (r Redirect) Template() string {
 	return or(r.Scheme, "#{protocol}") + "://" + or(r.Host, "#{host}") + ":" + or(r.Port, "#{port}") +
 		or(r.Path, "/#{path}") + "?" + or(r.Query, "#{query}")
+}
+
+// IsCircle reports whether a redirect of a path ends where it begins: for each request, or for the path
+// itself, to which it leads all others.
+func (r Redirect) IsCircle(protocol string, port int32, host Host, p Path) bool {
+	same := func(part string, these ...string) bool { return part == "" || slices.Contains(these, part) }
+	path := "/#{path}"
+	if p.Type == Exact || p.Type == Prefix || p.Type == Glob && !strings.ContainsAny(p.Value, "*?") {
+		path = p.Value
+	}
+	return same(r.Scheme, "#{protocol}", protocol) && same(r.Port, "#{port}", strconv.Itoa(int(port))) &&
+		same(r.Host, "#{host}", string(host)) && same(r.Path, "/#{path}", path) && same(r.Query, "#{query}")
 }
 
 // Location returns the URL of the redirect for a request over a protocol ("http", "https") with a
