@@ -1,0 +1,247 @@
+// Package alb reads Ingresses that were written for the AWS Load Balancer Controller. Facts about it are
+// from its source at 225f44568848 (v3.5), which comments name by file below pkg/ingress, and from its
+// documentation, docs/guide/ingress/annotations.md.
+package alb
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// Prefix is the beginning of the controller's annotations.
+const Prefix = "alb.ingress.kubernetes.io/"
+
+// Defaults returns a class with the controller's defaults, where the class says nothing.
+func Defaults(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec {
+	or := func(value *string, otherwise string) {
+		if *value == "" {
+			*value = otherwise
+		}
+	}
+	or(&c.Precedence, v1alpha1.PrecedenceOrder)
+	or(&c.ImplementationSpecific, v1alpha1.ReadGlob)
+	or(&c.TargetType, v1alpha1.TargetTypeInstance)
+	c.Order = true
+	return c
+}
+
+// A reader reads one Ingress.
+type reader struct {
+	dialect.Input
+	out      dialect.Reading
+	ports    ports
+	backends map[string]v1alpha1.BackendSpec
+	when     []entry
+	// read are the annotations that belong to a backend of the Ingress, and were read with it
+	read map[string]bool
+}
+
+// Read reads an Ingress.
+func Read(in dialect.Input) dialect.Reading {
+	r := &reader{Input: in, backends: map[string]v1alpha1.BackendSpec{}, read: map[string]bool{},
+		out: dialect.Reading{Origins: map[string]string{}, Fields: map[string]string{}}}
+	ing := in.Ingress.DeepCopy()
+	ing.Annotations = map[string]string{}
+	for key, value := range in.Annotations {
+		if !strings.HasPrefix(key, Prefix) {
+			ing.Annotations[key] = value
+		}
+	}
+	r.out.Ingress = ing
+	r.readAll()
+	r.listen()
+	r.portSettings()
+	r.redirect()
+	r.rules()
+	r.put()
+	slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int {
+		return strings.Compare(a.Service+" "+a.Key, b.Service+" "+b.Key)
+	})
+	return r.out
+}
+
+// ReadService returns the annotations about the ports of a Service in Fairlead's own words, and their
+// verdicts. Those about sign-in are read with the Ingress.
+func ReadService(s *corev1.Service) (own map[string]string, found []dialect.Verdict) {
+	own = map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
+		name, ours := strings.CutPrefix(key, Prefix)
+		if !ours {
+			continue
+		}
+		row := rowOf(name)
+		if row != nil && row.paths {
+			continue
+		}
+		v := dialect.Verdict{Service: s.Name, Key: key, Outcome: dialect.Same}
+		switch {
+		case row == nil:
+			v = unknown(v, s.Annotations)
+		case !row.services:
+			v.Outcome, v.Message = dialect.Dropped, "the AWS Load Balancer Controller does not read it on a Service"
+		default:
+			m := row.read(name, s.Annotations[key])
+			v.Outcome, v.Message = m.outcome(), m.message
+			for mine, value := range m.own {
+				if why := check(mine, value); why != "" {
+					v.Outcome, v.Message = dialect.Dropped, why
+					continue
+				}
+				own[mine] = value
+			}
+		}
+		found = append(found, v)
+	}
+	return own, found
+}
+
+// Refers returns the Services and Secrets that the annotations of an Ingress or of its Service name.
+func Refers(annotations map[string]string) (services, secrets []string) {
+	for key, value := range annotations {
+		name, ours := strings.CutPrefix(key, Prefix)
+		switch {
+		case !ours:
+		case strings.HasPrefix(name, "actions."):
+			if spec := readAction(value).backend; spec != nil {
+				for _, s := range spec.Services {
+					services = append(services, s.Name)
+				}
+			}
+		case name == "auth-idp-oidc":
+			if a := readOIDC(value).signIn; a != nil && a.OIDC.SecretName != "" {
+				secrets = append(secrets, a.OIDC.SecretName)
+			}
+		}
+	}
+	return services, secrets
+}
+
+// readService says what becomes of the annotations of a Service, once.
+func (r *reader) readService(name string) {
+	if s := r.Service(name); s != nil && !r.read["Service "+name] {
+		r.read["Service "+name] = true
+		_, found := ReadService(s)
+		r.out.Verdicts = append(r.out.Verdicts, found...)
+	}
+}
+
+// readAll reads the annotations that stand for themselves.
+func (r *reader) readAll() {
+	for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
+		name, theirs := strings.CutPrefix(key, Prefix)
+		if !theirs {
+			continue
+		}
+		row := rowOf(name)
+		if row == nil {
+			r.say(unknown(dialect.Verdict{Key: key}, r.Annotations))
+			continue
+		}
+		if row.paths {
+			continue
+		}
+		r.take(key, row.read(name, r.Annotations[key]))
+	}
+}
+
+// take takes what an annotation makes.
+func (r *reader) take(key string, m made) {
+	for _, own := range slices.Sorted(maps.Keys(m.own)) {
+		value := m.own[own]
+		if why := check(own, value); why != "" {
+			m = refused("%s", why)
+			break
+		}
+		if before, twice := r.out.Ingress.Annotations[own]; twice && r.out.Origins[own] != "" && joined[own] {
+			value = before + "," + value
+		}
+		r.out.Ingress.Annotations[own] = value
+		r.out.Origins[own] = key
+	}
+	r.say(dialect.Verdict{Key: key, Outcome: m.outcome(), Message: m.message})
+}
+
+// check returns what is wrong with the value of an annotation of Fairlead; "" if nothing is.
+func check(own, value string) string {
+	row := settings.Of(own)
+	if row == nil {
+		return "Fairlead has no such setting"
+	}
+	if err := row.Check(value); err != nil {
+		return diag.Quote(value) + ": " + err.Error()
+	}
+	return ""
+}
+
+// joined are the annotations that two of the controller's make together.
+var joined = map[string]bool{settings.Inbound: true, settings.ListenerAttributes: true}
+
+func (r *reader) say(v dialect.Verdict) { r.out.Verdicts = append(r.out.Verdicts, v) }
+
+// annotation returns the value of an annotation of the Ingress.
+func (r *reader) annotation(name string) (string, bool) {
+	value, is := r.Annotations[Prefix+name]
+	return value, is
+}
+
+// set sets an annotation of Fairlead that an annotation of the author, or a field, leads to.
+func (r *reader) set(own, value, origin string) {
+	r.out.Ingress.Annotations[own] = value
+	r.out.Origins[own] = origin
+}
+
+// put writes the Backends and conditions into the Ingress.
+func (r *reader) put() {
+	if len(r.backends) > 0 {
+		r.set(settings.Backends, text(r.backends), Prefix+"actions.*")
+	}
+	if len(r.when) > 0 {
+		r.set(settings.RequestConditions, text(r.when), Prefix+"conditions.*")
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
+		name, theirs := strings.CutPrefix(key, Prefix)
+		row := rowOf(name)
+		if !theirs || row == nil || !row.paths || r.read[key] {
+			continue
+		}
+		m := row.read(name, r.Annotations[key])
+		v := dialect.Verdict{Key: key, Outcome: m.outcome(), Message: m.message}
+		if row.of != "" {
+			v.Outcome, v.Message = dialect.Dropped, "no path of the Ingress has the backend that it names"
+		}
+		r.say(v)
+	}
+}
+
+// text returns a value as YAML, which people can read, with the names that it has in JSON.
+func text(value any) string {
+	var plain any
+	err := json.Unmarshal([]byte(compact(value)), &plain)
+	out, wrong := yaml.Marshal(plain)
+	if err := errors.Join(err, wrong); err != nil {
+		panic(err) // all of it was read from texts
+	}
+	return string(out)
+}
+
+// readJSON reads a value as the controller does: fields in any case, unknown ones skipped.
+func readJSON(value string, into any) error { return json.Unmarshal([]byte(value), into) }
+
+func pathTypeOf(p networkingv1.HTTPIngressPath) networkingv1.PathType {
+	if p.PathType == nil {
+		return networkingv1.PathTypeImplementationSpecific
+	}
+	return *p.PathType
+}

@@ -1,0 +1,353 @@
+package alb
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file writes the rules of an Ingress in the controller's order: the rules as they are written,
+// and in each the Exact paths, the Prefix paths with the longest first, and the others
+// (model_build_listener_rules.go). The class takes the first path that matches.
+
+// useAnnotation is the name of the port of a backend that is an annotation.
+const useAnnotation = "use-annotation"
+
+// rules writes the rules and the default backend.
+func (r *reader) rules() {
+	spec := &r.out.Ingress.Spec
+	regex := false
+	if text, is := r.annotation("use-regex-path-match"); is {
+		m := readBool(text)
+		r.judgeRead("", Prefix+"use-regex-path-match", m)
+		regex, _ = strconv.ParseBool(text)
+	}
+	expressions := regex
+	for key, value := range r.Annotations {
+		if strings.HasPrefix(key, Prefix+"conditions.") && len(readConditions(value).extra.pathRegexes) > 0 {
+			expressions = true
+		}
+	}
+	if expressions {
+		r.set(settings.Prefix+"implementation-specific", v1alpha1.ReadRegex, Prefix+"use-regex-path-match")
+	}
+	spec.Rules = nil
+	for i, rule := range r.Spec.Rules {
+		from := "spec.rules[" + strconv.Itoa(i) + "]"
+		if rule.HTTP == nil {
+			r.add(rule.Host, nil, from, "")
+			continue
+		}
+		for _, j := range order(rule.HTTP.Paths) {
+			p := rule.HTTP.Paths[j]
+			r.path(rule.Host, p, from, ".http.paths["+strconv.Itoa(j)+"]", regex, expressions)
+		}
+	}
+	if r.Spec.DefaultBackend != nil {
+		to := r.defaultBackend(r.Spec.DefaultBackend)
+		spec.DefaultBackend = &to
+	}
+}
+
+// defaultBackend returns the default backend. It has no conditions and rewrites nothing, and so it is a
+// Backend of its own where the paths of its Service do (model_build_listener.go).
+func (r *reader) defaultBackend(b *networkingv1.IngressBackend) networkingv1.IngressBackend {
+	to, spec := r.backend(b)
+	name := ""
+	switch {
+	case spec != nil:
+		name = to.Resource.Name
+	case to.Service != nil:
+		name = to.Service.Name
+	}
+	if r.isConditional(name) && spec == nil {
+		spec = &v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{
+			Name: to.Service.Name, Port: v1alpha1.ServicePort(to.Service.Port)}}}
+	}
+	if spec == nil {
+		return to
+	}
+	if spec.Rewrite != nil || r.isConditional(name) {
+		name, spec.Rewrite = "default.backend", nil
+	}
+	r.backends[name] = *spec
+	return resource(name)
+}
+
+// isConditional reports whether the paths of a backend have conditions of their own.
+func (r *reader) isConditional(backend string) bool {
+	return slices.ContainsFunc(r.when, func(e entry) bool { return e.Backend == backend })
+}
+
+// order returns the indexes of paths in the controller's order.
+func order(paths []networkingv1.HTTPIngressPath) []int {
+	rank := func(i int) int {
+		switch pathTypeOf(paths[i]) {
+		case networkingv1.PathTypeExact:
+			return -1 << 20
+		case networkingv1.PathTypePrefix:
+			return -len(paths[i].Path)
+		}
+		return 1
+	}
+	out := make([]int, len(paths))
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return rank(a) - rank(b) })
+	return out
+}
+
+// path writes a path: once for each alternative that its conditions add to its host and path.
+func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of string, regex, expressions bool) {
+	theirs, name := "", ""
+	if p.Backend.Service != nil {
+		theirs = p.Backend.Service.Name
+		name = theirs
+	}
+	to, spec := r.backend(&p.Backend)
+	if to.Resource != nil {
+		name = to.Resource.Name
+	}
+	if spec != nil {
+		r.backends[name] = *spec
+	}
+	extra := r.conditionsOf(theirs, name)
+	written := pathTypeOf(p) == networkingv1.PathTypeImplementationSpecific
+	if host != "" && len(extra.hostRegexes) > 0 || p.Path != "" && len(extra.pathRegexes) > 0 && !(written && regex) ||
+		p.Path != "" && written && regex && len(extra.paths) > 0 {
+		r.say(dialect.Verdict{Key: Prefix + "conditions." + theirs, Outcome: dialect.Refused, Message: "a rule " +
+			"cannot have values and expressions for its host or its path, and the other controller serves none of the group"})
+	}
+	p.Backend = to
+	paths := r.alternatives(p, extra, regex, expressions)
+	hosts, globs, regexes := hostsOf(host, extra)
+	for _, h := range hosts {
+		for i := range paths {
+			r.add(h, &paths[i], from, of)
+		}
+	}
+	if len(globs)+len(regexes) == 0 {
+		return
+	}
+	for i := range paths {
+		r.add("", &paths[i], from, of)
+		e := entry{Backend: name, Path: paths[i].Path, RuleHost: new(string), Host: globs, HostRegex: regexes}
+		if !slices.ContainsFunc(r.when, func(o entry) bool {
+			return o.Backend == e.Backend && o.Path == e.Path && o.RuleHost != nil
+		}) {
+			r.when = append(r.when, e)
+		}
+	}
+}
+
+// conditionsOf returns the conditions of a backend, which Fairlead knows by another name.
+func (r *reader) conditionsOf(theirs, name string) conditions {
+	value, is := r.annotation("conditions." + theirs)
+	if !is || theirs == "" {
+		return conditions{}
+	}
+	m := readConditions(value)
+	r.judgeRead("", Prefix+"conditions."+theirs, m)
+	e := m.extra.entry
+	e.Backend = name
+	known := slices.ContainsFunc(r.when, func(o entry) bool { return o.Backend == name && o.RuleHost == nil })
+	if !m.extra.entry.empty() && !known {
+		r.when = append(r.when, e)
+	}
+	return m.extra
+}
+
+// hostsOf returns the hosts that a rule and its conditions have: those that a rule can have, and those
+// that are conditions of a rule without a host. Without any, it is the rule's own.
+func hostsOf(host string, extra conditions) (hosts, globs, regexes []string) {
+	if host != "" {
+		hosts = append(hosts, host)
+	}
+	for _, h := range extra.hosts {
+		h = strings.ToLower(h)
+		if strings.ContainsAny(strings.TrimPrefix(h, "*."), "*?") {
+			globs = append(globs, h)
+		} else if !slices.Contains(hosts, h) {
+			hosts = append(hosts, h)
+		}
+	}
+	for _, re := range extra.hostRegexes {
+		regexes = append(regexes, whole(re))
+	}
+	if len(hosts)+len(globs)+len(regexes) == 0 {
+		hosts = []string{""}
+	}
+	return hosts, globs, regexes
+}
+
+// alternatives returns a path with those that its conditions add.
+func (r *reader) alternatives(p networkingv1.HTTPIngressPath, extra conditions,
+	regex, expressions bool) []networkingv1.HTTPIngressPath {
+	spelt := func(glob string) string {
+		if expressions {
+			return wholePath("^" + ofGlob(glob) + "$")
+		}
+		return glob
+	}
+	other := networkingv1.PathTypeImplementationSpecific
+	p.PathType = new(pathTypeOf(p))
+	var out []networkingv1.HTTPIngressPath
+	switch {
+	case p.Path == "" && len(extra.paths)+len(extra.pathRegexes) > 0:
+	case p.Path == "":
+		p.PathType, p.Path = new(networkingv1.PathTypePrefix), "/"
+		out = append(out, p)
+	case *p.PathType != other:
+		out = append(out, p)
+	case regex:
+		p.Path = wholePath(strings.TrimPrefix(p.Path, "/"))
+		out = append(out, p)
+	default:
+		p.Path = spelt(p.Path)
+		out = append(out, p)
+	}
+	add := func(path string) {
+		q := p
+		q.Path, q.PathType = path, &other
+		out = append(out, q)
+	}
+	for _, glob := range extra.paths {
+		add(spelt(glob))
+	}
+	for _, re := range extra.pathRegexes {
+		add(wholePath(re))
+	}
+	return out
+}
+
+// add writes a path, or a host without paths. Paths of one host and one rule stay together.
+func (r *reader) add(host string, p *networkingv1.HTTPIngressPath, from, of string) {
+	rules := &r.out.Ingress.Spec.Rules
+	last := len(*rules) - 1
+	if p == nil || last < 0 || (*rules)[last].Host != host || (*rules)[last].HTTP == nil ||
+		!strings.HasPrefix(r.out.Fields[fmt.Sprintf("spec.rules[%d].http.paths[0]", last)], from+".") {
+		*rules = append(*rules, networkingv1.IngressRule{Host: host})
+		last++
+		r.out.Fields[fmt.Sprintf("spec.rules[%d]", last)] = from
+	}
+	if p == nil {
+		return
+	}
+	rule := &(*rules)[last]
+	if rule.HTTP == nil {
+		rule.HTTP = &networkingv1.HTTPIngressRuleValue{}
+	}
+	r.out.Fields[fmt.Sprintf("spec.rules[%d].http.paths[%d]", last, len(rule.HTTP.Paths))] = from + of
+	rule.HTTP.Paths = append(rule.HTTP.Paths, *p)
+}
+
+func resource(name string) networkingv1.IngressBackend {
+	return networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{
+		APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: name}}
+}
+
+// backend returns a backend in Fairlead's own words, with the spec of the Backend that it names, if it
+// is one of the Ingress's own.
+func (r *reader) backend(b *networkingv1.IngressBackend) (networkingv1.IngressBackend, *v1alpha1.BackendSpec) {
+	if b.Service == nil {
+		return *b, nil // the other controller has none
+	}
+	name, port := b.Service.Name, b.Service.Port
+	spec, alone, to := r.action(b.Service)
+	if spec == nil {
+		r.readService(name)
+	} else {
+		for _, s := range spec.Services {
+			r.readService(s.Name)
+		}
+	}
+	with, err := r.signIn(alone)
+	if err != nil && !errors.Is(err, errJudged) {
+		r.say(dialect.Verdict{Key: Prefix + "auth-type", Outcome: dialect.Refused, Message: err.Error()})
+	}
+	if value, is := r.annotation("transforms." + name); is {
+		m := readTransforms(value)
+		r.judgeRead("", Prefix+"transforms."+name, m)
+		if m.rewrite != nil {
+			if spec == nil {
+				spec = &v1alpha1.BackendSpec{}
+			}
+			spec.Rewrite = m.rewrite
+		}
+	}
+	if with != nil {
+		if spec == nil {
+			spec = &v1alpha1.BackendSpec{}
+		}
+		spec.Authenticate = with
+		r.tellInsecure(with)
+	}
+	if spec == nil {
+		return *b, nil
+	}
+	if spec.Redirect == nil && spec.FixedResponse == nil && len(spec.Services) == 0 {
+		spec.Services = []v1alpha1.WeightedService{{Name: name, Port: v1alpha1.ServicePort(port)}}
+	}
+	if len(spec.Services) == 0 && spec.Rewrite != nil {
+		spec.Rewrite = nil
+		r.judge(Prefix+"transforms."+name, dialect.Dropped, "nothing is rewritten of requests that are not forwarded")
+	}
+	return resource(to), spec
+}
+
+// action returns the Backend of an action, nil of a Service, with the Service whose annotations go
+// first, and the name of a Backend for it.
+func (r *reader) action(b *networkingv1.IngressServiceBackend) (spec *v1alpha1.BackendSpec, alone, to string) {
+	if b.Port.Name != useAnnotation {
+		port := b.Port.Name
+		if b.Port.Number > 0 {
+			port = strconv.Itoa(int(b.Port.Number))
+		}
+		return nil, b.Name, b.Name + "." + port
+	}
+	key := Prefix + "actions." + b.Name
+	if value, is := r.Annotations[key]; is {
+		m := readAction(value)
+		r.judgeRead("", key, m)
+		spec = m.backend
+	} else {
+		r.judgeRead("", key, made{message: "there is no such annotation, so requests are answered 503"})
+	}
+	if spec == nil {
+		spec = status(503)
+	}
+	if len(spec.Services) == 1 {
+		alone = spec.Services[0].Name
+	}
+	return spec, alone, b.Name
+}
+
+// tellInsecure says what requests over HTTP get where users have to sign in: with the controller they
+// pass without (model_build_actions.go).
+func (r *reader) tellInsecure(with *v1alpha1.Authenticate) {
+	plain := r.ports.of(v1alpha1.ProtocolHTTP)
+	if len(plain) == 0 {
+		return
+	}
+	key := Prefix + "auth-type"
+	if with.JWT != nil {
+		key = Prefix + "jwt-validation"
+	}
+	r.judge(key, dialect.Changed, "requests over HTTP are not forwarded: they are redirected to HTTPS to sign in, or "+
+		"answered 503 where the host has no HTTPS port; the other controller lets them pass without a sign-in")
+	for i := range r.out.Verdicts {
+		if v := &r.out.Verdicts[i]; v.Key == key && v.Request == "" {
+			v.Request = fmt.Sprintf("http://%s:%d/", r.anyHost(), plain[0])
+		}
+	}
+}

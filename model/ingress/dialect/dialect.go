@@ -1,0 +1,78 @@
+// Package dialect has the form in which Ingresses that were written for another controller are read:
+// as what their authors would have written for Fairlead, with what becomes of each annotation. A
+// package for each dialect makes a Reading of an Ingress; everything behind it knows Fairlead's own
+// annotations alone.
+package dialect
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// An Input is an Ingress of a class with a dialect, and what its meaning depends on.
+type Input struct {
+	*networkingv1.Ingress
+	Class *v1alpha1.LoadBalancerClassSpec
+	// Service returns a Service of the Ingress's namespace; nil if there is none.
+	Service func(name string) *corev1.Service
+	// Beside are the other Ingresses of the class in the Ingress's namespace.
+	Beside []*networkingv1.Ingress
+}
+
+// A Reading is an Ingress as its author would have written it for Fairlead.
+type Reading struct {
+	*networkingv1.Ingress
+	// Origins has the author's annotation that an annotation of Fairlead was made of.
+	Origins map[string]string
+	// Fields has the author's field that a field of the spec was made of, where they differ.
+	Fields   map[string]string
+	Verdicts []Verdict
+}
+
+// A Verdict is what becomes of an annotation or a field of an Ingress or a Service.
+type Verdict struct {
+	Service string // that has the annotation; "" for the Ingress
+	Key     string // the annotation, or the field
+	Outcome Outcome
+	// Message says what happens, and what to write; "" if there is nothing to say.
+	Message string
+	// Request is one that shows the difference, of Changed: a URL.
+	Request string
+}
+
+// An Outcome is what becomes of an annotation or a field.
+type Outcome string
+
+const (
+	Same    Outcome = "same"    // requests are answered as by the other controller
+	Changed Outcome = "changed" // some are answered in another way
+	Dropped Outcome = "dropped" // it has no effect, and opens nothing
+	Refused Outcome = "refused" // the Ingress is not served, as it would be less protected without it
+)
+
+// Author returns the author's field of a field of the reading.
+func (r *Reading) Author(field string) string {
+	if key, is := strings.CutPrefix(field, "metadata.annotations["); is {
+		key = strings.TrimSuffix(key, "]")
+		if origin, known := r.Origins[key]; known {
+			return "metadata.annotations[" + origin + "]"
+		}
+		return field
+	}
+	for end := len(field); end > 0; end = strings.LastIndexByte(field[:end], '.') {
+		if origin, known := r.Fields[field[:end]]; known {
+			return origin + field[end:]
+		}
+	}
+	return field
+}
+
+// Refuses reports whether the Ingress is not served.
+func (r *Reading) Refuses() bool {
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Outcome == Refused })
+}
