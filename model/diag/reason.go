@@ -361,8 +361,9 @@ var Reasons = []Doc{
 		"Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class. Where " +
 			"hosts have owners, misses go on to hosts of the same namespace only."},
 	{RedirectLoop,
-		"A redirect sends requests of a port to where they come from.",
-		"Redirect from an Ingress that is not served on that port, or change more of the URL."},
+		"A redirect sends requests of a port to where they come from. One that does so with all of them is " +
+			"left out on that port, and they go on to the next path.",
+		"If that is not meant, redirect from an Ingress that is not served on that port, or change more of the URL."},
 	{OpenRoute,
 		"Users sign in before they reach a Service, and an open route of the same load balancer leads " +
 			"to it as well. Paths are compared byte by byte, so that `/%61dmin`, `//admin` and `/ADMIN` " +

@@ -89,7 +89,7 @@ func (cs *ClassLookup) add(c *networkingv1.IngressClass, from parameters) []diag
 		// Naming the first provider is the same as naming none, so it must not move Ingresses.
 		class.ProviderName = ""
 	}
-	cs.usable[c.Name] = class
+	cs.usable[c.Name] = class.withDialect()
 	return nil
 }
 

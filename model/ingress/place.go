@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
@@ -31,18 +32,31 @@ func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 			out = append(out, s.finish(snapshot))
 		}
 	}
+	for i, d := range s.unplaced {
+		if reading := s.readings[Name{d.Source.Namespace, d.Source.Name}]; reading != nil && d.Source.Kind == "Ingress" {
+			s.unplaced[i].Source = d.Source.At(reading.Author(d.Source.Field))
+		}
+	}
 	return out, diag.Limit(s.unplaced)
+}
+
+// newPlacement returns a placement without Ingresses.
+func newPlacement(o Objects, options ClassOptions) *placement {
+	s := &placement{Index: newIndex(o), records: o.Records, memberships: record.MembershipsOf(o.Records),
+		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
+		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf,
+		readings: map[Name]*dialect.Reading{}, authors: map[*networkingv1.Ingress]*networkingv1.Ingress{}}
+	s.classes, s.unplaced = NewClassLookup(o, options)
+	s.beside = byNamespace(o.Ingresses)
+	return s
 }
 
 // place finds the load balancer of each Ingress.
 func place(o Objects, options ClassOptions) *placement {
-	s := &placement{Index: newIndex(o), records: o.Records, memberships: record.MembershipsOf(o.Records),
-		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
-		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf}
-	s.classes, s.unplaced = NewClassLookup(o, options)
+	s := newPlacement(o, options)
 	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), older) {
 		if ing.DeletionTimestamp.IsZero() {
-			s.place(ing)
+			s.place(s.read(ing))
 		}
 	}
 	return s
@@ -80,7 +94,7 @@ func (s *placement) place(ing *networkingv1.Ingress) {
 		found = append(found, *whose.Problem)
 	default:
 		key, member, more := s.admit(ing, whose.Class, memberships.Current())
-		found = append(found, more...)
+		found = slices.Concat(found, more, s.tellReading(ing))
 		if !hasError(found) {
 			found = append(found, s.permitsNoHost(member, whose.Class, memberships)...)
 		}
@@ -140,6 +154,15 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 	needed.Judged = s.judgements(snapshot, needed)
 	snapshot.Objects = needed.Objects()
 	snapshot.Ingresses = ingresses
+	snapshot.Services = snapshot.Class.readServices(snapshot.Services)
+	for _, m := range snapshot.Members {
+		if reading := s.readings[nameOf(m.Ingress)]; reading != nil && reading.Ingress == m.Ingress {
+			if snapshot.Readings == nil {
+				snapshot.Readings = map[Name]*dialect.Reading{}
+			}
+			snapshot.Readings[nameOf(m.Ingress)] = reading
+		}
+	}
 	if snapshot.NeedsNodes() {
 		snapshot.Nodes = s.Nodes
 	}

@@ -7,6 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -27,7 +28,10 @@ type placement struct {
 	existing  func(tenant string) map[routing.Key]bool
 	// certificatesOf counts the certificates of Secrets of a namespace, by load balancer.
 	certificatesOf func(namespace string) map[routing.Key]int
-	unplaced       []diag.Diagnostic // about Ingresses that belong to no load balancer
+	unplaced       []diag.Diagnostic                               // about Ingresses that belong to no load balancer
+	beside         map[string][]*networkingv1.Ingress              // Ingresses by namespace
+	readings       map[Name]*dialect.Reading                       // of classes with a dialect
+	authors        map[*networkingv1.Ingress]*networkingv1.Ingress // the objects that were read
 }
 
 // snapshot returns the snapshot of a load balancer with the members so far.
@@ -69,7 +73,7 @@ func (s *placement) move(ing *networkingv1.Ingress, m Member, to *Snapshot,
 		m.Earlier = slices.DeleteFunc(memberships[at].Leaving(),
 			func(k routing.Key) bool { return k == m.From })
 	}
-	to.Add(ing, m, found)
+	to.Add(s.author(ing), m, found)
 	for _, membership := range before {
 		class := s.classOf(membership.Key)
 		if class == nil {
@@ -79,7 +83,7 @@ func (s *placement) move(ing *networkingv1.Ingress, m Member, to *Snapshot,
 		to.Diagnostics = append(to.Diagnostics, withdrawn...)
 		if ok {
 			leaving.Vanished = m.Vanished
-			s.snapshot(membership.Key, class).Add(ing, leaving, nil)
+			s.snapshot(membership.Key, class).Add(s.author(ing), leaving, nil)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
@@ -45,6 +46,9 @@ type Snapshot struct {
 	// CertificatesBeside counts the certificates of Secrets that other load balancers have, by
 	// namespace.
 	CertificatesBeside map[string]int
+
+	// Readings are those of members whose class has a dialect.
+	Readings map[Name]*dialect.Reading
 
 	Owners             *HostOwners // of hosts; nil where they have none
 	ServiceAnnotations map[*corev1.Service]*foreign.Annotations

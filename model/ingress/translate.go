@@ -54,6 +54,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
 	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.TellClients(), t.listeners.TellOwners())
 	t.config.Backends = t.pool.Backends()
+	s.nameAuthors(&t.config, t.found)
 	return t.config, diag.Sort(t.found)
 }
 
@@ -198,13 +199,50 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	if host == routing.Any {
 		listed = nil
 	}
+	action := v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
+		v.ports.ForSignIn(r.Host), field+".backend")
+	ports, circles := v.withoutCircles(action, r, path, field)
+	if circles && len(ports) == 0 {
+		return
+	}
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
 		Host: host, Listed: listed, Path: path, When: when,
-		Ports: v.ports.Of(r),
-		Action: v.redirected(v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
-			v.ports.ForSignIn(r.Host), field+".backend"), r),
-		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.Source().At(field),
+		Ports: ports, Action: v.redirected(action, r), Owner: v.Owner, Index: index,
+		Spelt: p.Path, Source: v.Source().At(field),
 	})
+}
+
+// withoutCircles returns the ports of a path without those on which its redirect leads to itself. There,
+// requests go on to the next route.
+func (v *memberTranslation) withoutCircles(a routing.Action, r HostRule, p routing.Path,
+	field string) (left []int32, some bool) {
+	ports := v.ports.Of(r)
+	if a.Redirect == nil {
+		return ports, false
+	}
+	secure := v.ports.secureOf(r.Host)
+	var circles []int32
+	for _, port := range ports {
+		protocol := "http"
+		if slices.Contains(secure, port) {
+			protocol = "https"
+		}
+		// Without HTTPS, a sign-in leads elsewhere first.
+		if (a.Auth == nil || protocol == "https") && a.Redirect.IsCircle(protocol, port, r.Host, p) {
+			circles = append(circles, port)
+		} else {
+			left = append(left, port)
+		}
+	}
+	if len(circles) > 0 {
+		severity := diag.Warning
+		if len(left) > 0 {
+			severity = diag.Info
+		}
+		v.Tell(severity, diag.RedirectLoop, field, "the redirect leads to itself on port "+joinPorts(circles)+
+			", so it is left out there, and requests go on to the next path")
+	}
+	return left, len(circles) > 0
 }
 
 // addDefaultBackend adds the default backend. It answers requests for the Ingress's hosts that

@@ -1,0 +1,163 @@
+package ingress
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file reads Ingresses of classes with a dialect: as what their authors would have written for
+// Fairlead. Members, records and all later stages have that form. Diagnostics name the author's own
+// annotations and fields.
+
+// A frontEnd reads a dialect.
+type frontEnd struct {
+	prefix   string // of annotations that it reads
+	defaults func(v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec
+	read     func(dialect.Input) dialect.Reading
+	service  func(*corev1.Service) (own map[string]string, found []dialect.Verdict)
+}
+
+var frontEnds = map[string]frontEnd{
+	v1alpha1.DialectALB: {alb.Prefix, alb.Defaults, alb.Read, alb.ReadService},
+}
+
+// withDialect returns the class with the defaults of its dialect.
+func (c *Class) withDialect() *Class {
+	if f, known := frontEnds[c.Dialect]; known {
+		c.LoadBalancerClassSpec = f.defaults(c.LoadBalancerClassSpec)
+	}
+	return c
+}
+
+// read returns an Ingress in the form in which it is compiled.
+func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
+	_, recorded := s.memberships[nameOf(ing).String()]
+	whose := s.classes.Of(ing, recorded)
+	if whose.Class == nil {
+		return ing
+	}
+	f, known := frontEnds[whose.Class.Dialect]
+	if !known {
+		return ing
+	}
+	reading := f.read(dialect.Input{
+		Ingress: ing, Class: &whose.Class.LoadBalancerClassSpec,
+		Service: func(name string) *corev1.Service {
+			return s.Services[Name{Namespace: ing.Namespace, Name: name}]
+		},
+		Beside: slices.DeleteFunc(slices.Clone(s.beside[ing.Namespace]), func(o *networkingv1.Ingress) bool {
+			return o == ing || ClassName(o) != ClassName(ing)
+		}),
+	})
+	s.readings[nameOf(ing)] = &reading
+	s.authors[reading.Ingress] = ing
+	return reading.Ingress
+}
+
+// author returns the object of an Ingress that was read.
+func (s *placement) author(ing *networkingv1.Ingress) *networkingv1.Ingress {
+	if object, known := s.authors[ing]; known {
+		return object
+	}
+	return ing
+}
+
+// tellReading returns what becomes of annotations and fields that Fairlead does not follow to the
+// letter.
+func (s *placement) tellReading(ing *networkingv1.Ingress) (out []diag.Diagnostic) {
+	reading := s.readings[nameOf(ing)]
+	if reading == nil {
+		return nil
+	}
+	for _, v := range reading.Verdicts {
+		severity := diag.Warning
+		switch {
+		case v.Message == "":
+			continue
+		case v.Outcome == dialect.Refused:
+			severity = diag.Error
+		case v.Outcome == dialect.Same:
+			severity = diag.Info
+		}
+		d := diag.Diagnostic{Severity: severity, Reason: diag.AnnotationForeign, Source: sourceOfIngress(ing),
+			Message: v.Message}
+		switch {
+		case v.Service != "":
+			d.Message = v.Key + " of Service " + v.Service + ": " + v.Message
+		case strings.Contains(v.Key, "/"):
+			d.Source = annotationSource(ing, v.Key)
+		default:
+			d.Source = d.Source.At(v.Key)
+		}
+		if v.Request != "" {
+			d.Message += ": try curl " + v.Request
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// readServices returns Services with their annotations as the dialect of the class reads them.
+func (c *Class) readServices(all []*corev1.Service) []*corev1.Service {
+	f, known := frontEnds[c.Dialect]
+	if !known {
+		return all
+	}
+	out := slices.Clone(all)
+	for i, s := range all {
+		own, _ := f.service(s)
+		others := maps.Clone(s.Annotations)
+		maps.DeleteFunc(others, func(key, _ string) bool { return strings.HasPrefix(key, f.prefix) })
+		if len(others) == len(s.Annotations) {
+			continue
+		}
+		short := *s
+		maps.Copy(own, others)
+		short.Annotations = own
+		out[i] = &short
+	}
+	return out
+}
+
+// atAuthors returns a source with the author's own field.
+func (s *Snapshot) atAuthors(at diag.Source) diag.Source {
+	reading := s.Readings[Name{Namespace: at.Namespace, Name: at.Name}]
+	if reading == nil || at.Kind != "Ingress" {
+		return at
+	}
+	return at.At(reading.Author(at.Field))
+}
+
+// nameAuthors has the sources of a translation name the fields of the authors.
+func (s *Snapshot) nameAuthors(c *routing.Config, found []diag.Diagnostic) {
+	if len(s.Readings) == 0 {
+		return
+	}
+	for i := range c.Routes {
+		c.Routes[i].Source = s.atAuthors(c.Routes[i].Source)
+	}
+	for i := range c.Names {
+		c.Names[i].Source = s.atAuthors(c.Names[i].Source)
+	}
+	for i := range c.Defaults {
+		c.Defaults[i].Source = s.atAuthors(c.Defaults[i].Source)
+	}
+	for i := range found {
+		found[i].Source = s.atAuthors(found[i].Source)
+	}
+}
+
+// ReadAs returns an Ingress in the form in which it is compiled and recorded.
+func ReadAs(o Objects, options ClassOptions, ing *networkingv1.Ingress) *networkingv1.Ingress {
+	return newPlacement(o, options).read(ing)
+}
