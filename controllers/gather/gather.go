@@ -161,7 +161,7 @@ func (g *Snapshot) settleDepartures(split []ingress.Snapshot, read ingress.Objec
 	}
 	g.keepRefused(read, options)
 	maps.DeleteFunc(g.Departed, func(name string, ing *networkingv1.Ingress) bool {
-		return isRejected(ing, recorded.Members[name]) &&
+		return isRejected(ing, recorded.Members[name], read, options) &&
 			!slices.ContainsFunc(ingress.LeftAlone(read, options, split), func(d diag.Diagnostic) bool {
 				return d.Source.Object() == name
 			})
@@ -182,10 +182,11 @@ func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.ClassOptions) 
 	if len(o.Ingresses) == 0 {
 		return // to validate classes at each reconcile takes time
 	}
+	asked := maps.Clone(g.Departed)
 	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
 		if name := m.Owner.String(); !hasMember(g.Recorded, name) {
 			delete(g.Departed, name)
-			g.Actual[name] = m.Ingress
+			g.Actual[name] = asked[name]
 		}
 	}
 }
@@ -212,9 +213,13 @@ func hasMember(m record.Record, name string) bool {
 
 // isRejected reports whether the cloud has refused this version of an Ingress, and never served an
 // earlier one. The record keeps the refusal until the Ingress changes.
-func isRejected(ing *networkingv1.Ingress, known record.Member) bool {
-	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
-		slices.ContainsFunc(known.Rejections, func(r record.Rejection) bool {
-			return r.Version == record.Version(ing)
-		})
+func isRejected(ing *networkingv1.Ingress, known record.Member, o ingress.Objects,
+	options ingress.ClassOptions) bool {
+	if ing == nil || !ing.DeletionTimestamp.IsZero() || known.Served || len(known.Rejections) == 0 {
+		return false
+	}
+	version := record.Version(ingress.ReadAs(o, options, ing))
+	return slices.ContainsFunc(known.Rejections, func(r record.Rejection) bool {
+		return r.Version == version
+	})
 }

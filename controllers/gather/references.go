@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/settings"
@@ -47,6 +48,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 		return err
 	}
 	for _, s := range o.Services {
+		named.addForeign(s.Namespace, s.Annotations)
 		found, err := cluster.EndpointsOf(ctx, g.Cache, cluster.RefOf(cluster.KindService, s))
 		if err != nil {
 			return err
@@ -57,6 +59,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 	if o.Pods, o.Awaited, err = g.Pods.PodsOf(ctx, o.EndpointSlices); err != nil {
 		return err
 	}
+	g.Directory.SetReferences(key, named.all())
 	o.SecretsWithheld = g.Secrets.WithholdingReason()
 	if o.Secrets, o.SecretsUnread = g.Secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -84,6 +87,7 @@ func (r References) Add(namespace string, annotations map[string]string,
 	for _, own := range settings.BackendsOf(annotations) {
 		r.addSpec(namespace, own)
 	}
+	r.addForeign(namespace, annotations)
 	for _, t := range spec.TLS {
 		if t.SecretName != "" {
 			r.note(cluster.KindSecret, namespace, t.SecretName)
@@ -107,6 +111,17 @@ func (r References) addTo(namespace string, b *networkingv1.IngressBackend) {
 		r.note(cluster.KindService, namespace, b.Service.Name)
 	case b.Resource != nil && b.Resource.Kind == v1alpha1.KindBackend:
 		r.note(cluster.KindBackend, namespace, b.Resource.Name)
+	}
+}
+
+// addForeign adds the names in annotations of the AWS Load Balancer Controller.
+func (r References) addForeign(namespace string, annotations map[string]string) {
+	services, secrets := alb.Refers(annotations)
+	for _, name := range services {
+		r.note(cluster.KindService, namespace, name)
+	}
+	for _, name := range secrets {
+		r.note(cluster.KindSecret, namespace, name)
 	}
 }
 
