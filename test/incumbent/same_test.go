@@ -1,0 +1,339 @@
+package incumbent_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	compiler "fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/incumbent"
+)
+
+// This file compares the dialect with the evaluator: the same Ingresses, and the same requests.
+
+var clusters = flag.Int("clusters", 300, "random clusters that are compared")
+
+// arn is a certificate that both accept.
+const arn = "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"
+
+// unlimited is a cloud that has all that the evaluator has: whether an ALB can say it is not compared.
+var unlimited = func() lb.Capabilities {
+	c := lb.Literal()
+	c.Auth = true
+	return c
+}()
+
+// A world is a cluster as both read it.
+type world struct {
+	cluster incumbent.Cluster
+	groups  map[string]incumbent.Group
+	fails   map[string]error
+	builds  map[string]model.Built       // by the evaluator's name of the group
+	refused map[string]string            // groups of which Fairlead refuses an Ingress, with the reason
+	members map[string][]compiler.Member // by group
+}
+
+// compile reads a cluster by the evaluator and by the dialect.
+func compile(t *testing.T, c incumbent.Cluster) world {
+	t.Helper()
+	w := world{cluster: c, builds: map[string]model.Built{}, refused: map[string]string{},
+		members: map[string][]compiler.Member{}}
+	w.groups, w.fails = incumbent.Build(c)
+	o := compiler.Objects{Ingresses: c.Ingresses, Services: c.Services, Secrets: c.Secrets}
+	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
+	class.Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}
+	o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, class)
+	o.IngressClasses = append(o.IngressClasses, &networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "alb"},
+		Spec: networkingv1.IngressClassSpec{Controller: compiler.ControllerName,
+			Parameters: &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
+				Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "alb"}},
+	})
+	snapshots, unplaced := compiler.Place(o, compiler.ClassOptions{})
+	groupOf := func(namespace, name string) string {
+		for _, ing := range c.Ingresses {
+			if ing.Namespace == namespace && ing.Name == name {
+				if group, is := ing.Annotations["alb.ingress.kubernetes.io/group.name"]; is {
+					return group
+				}
+			}
+		}
+		return namespace + "/" + name
+	}
+	served := map[string]bool{}
+	for _, s := range snapshots {
+		for _, m := range s.Members {
+			served[m.Owner.String()] = true
+		}
+	}
+	for _, d := range unplaced {
+		if name := d.Source.Object(); d.Severity == diag.Error && d.Source.Kind == "Ingress" && !served[name] {
+			w.refused[groupOf(d.Source.Namespace, d.Source.Name)] = d.String()
+		}
+	}
+	for _, s := range snapshots {
+		q := model.Ask(s)
+		f := lb.Facts{Certificates: map[string][]lb.CertificateID{}, Names: map[lb.CertificateID][]string{}}
+		for _, host := range q.CertificateHosts {
+			for _, domain := range c.Certificates {
+				_, below, _ := strings.Cut(host, ".")
+				if id := lb.CertificateID("cert:" + domain); domain == host || domain == "*."+below {
+					f.Certificates[host] = append(f.Certificates[host], id)
+					f.Names[id] = []string{domain}
+				}
+			}
+		}
+		f.Names[arn] = []string{"a.example.com", "*.example.com", "*.a.example.com", "b.example.org"}
+		built := model.Compile(s, f, unlimited)
+		group := groupOf(s.Members[0].Namespace, s.Members[0].Name)
+		w.builds[group] = built
+		w.members[group] = s.Members
+	}
+	return w
+}
+
+// simple returns a cluster whose Ingresses are of one class, and whose groups are of one namespace: classes
+// with parameters are compared on their own, and groups across namespaces have other settings.
+func simple(c incumbent.Cluster) incumbent.Cluster {
+	c.Classes = []incumbent.Class{{Name: "alb"}}
+	for _, ing := range c.Ingresses {
+		ing.Spec.IngressClassName = new("alb")
+		delete(ing.Annotations, "kubernetes.io/ingress.class")
+		for key, value := range ing.Annotations {
+			value = strings.ReplaceAll(value, "arn:cert", arn)
+			ing.Annotations[key] = strings.ReplaceAll(value, "arn:other", strings.Replace(arn, "/1", "/2", 1))
+		}
+		for _, rule := range ing.Spec.Rules {
+			for i := 0; rule.HTTP != nil && i < len(rule.HTTP.Paths); i++ {
+				if p := &rule.HTTP.Paths[i]; p.Path != "" && p.Path[0] != '/' {
+					p.Path = "/" + p.Path // the API server takes no other
+				}
+			}
+		}
+		const group = "alb.ingress.kubernetes.io/group.name"
+		if name := ing.Annotations[group]; name != "" && ing.Namespace != "default" {
+			ing.Annotations[group] = name + "." + ing.Namespace
+		}
+	}
+	return c
+}
+
+// said writes the answer of a table as the evaluator does.
+func said(b model.Built, r routing.Request) string {
+	l := slices.IndexFunc(b.LoadBalancer.Listeners, func(l lb.Listener) bool { return l.Port == r.Port })
+	if l < 0 {
+		return "closed"
+	}
+	secure := b.LoadBalancer.Listeners[l].Protocol == routing.HTTPS
+	a := b.Table.Match(r).Action
+	text := signIn(a.Auth)
+	switch {
+	case a.Fixed != nil:
+		kind := cmp.Or(a.Fixed.ContentType, "-")
+		if a.Fixed.Body == "" && (a.Fixed.ContentType == "" || a.Fixed.Status == 404) {
+			return text + strconv.Itoa(a.Fixed.Status)
+		}
+		return text + fmt.Sprintf("fixed %d %s %q", a.Fixed.Status, kind, a.Fixed.Body)
+	case a.Redirect != nil:
+		protocol, port := "http", strconv.Itoa(int(r.Port))
+		if secure {
+			protocol = "https"
+		}
+		url := strings.NewReplacer("#{protocol}", protocol, "#{port}", port).Replace(a.Redirect.Template())
+		return text + fmt.Sprintf("%d %s", a.Redirect.Status, url)
+	}
+	var names []string
+	for _, w := range a.Forward {
+		backend := b.Table.Backends[w.Backend]
+		if len(a.Forward) == 1 && strings.HasSuffix(backend.Service, "/gone") {
+			return text + "503" // there is no such Service, so the target group is empty
+		}
+		name := backend.Service + ":" + string(backend.Port)
+		if backend.Protocol != routing.HTTP || backend.Version != routing.VersionHTTP1 {
+			name += "/" + string(backend.Protocol)
+		}
+		if backend.Version != routing.VersionHTTP1 {
+			name += "/" + string(backend.Version)
+		}
+		if len(a.Forward) > 1 {
+			name += fmt.Sprintf("*%d", w.Weight)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text += "forward " + strings.Join(names, " ")
+	if a.StickySeconds > 0 {
+		text += fmt.Sprintf(" sticky %ds", a.StickySeconds)
+	}
+	if w := a.Rewrite; w != nil && w.URL != "" {
+		text += fmt.Sprintf(", url %q to %q", w.URL, w.URLReplacement)
+	}
+	if w := a.Rewrite; w != nil && w.Host != "" {
+		text += fmt.Sprintf(", host %q to %q", w.Host, w.HostReplacement)
+	}
+	return text
+}
+
+func signIn(a *routing.Auth) string {
+	if a == nil {
+		return ""
+	}
+	cookie := a.Cookie
+	if at := strings.LastIndexByte(cookie, '-'); at > 0 {
+		cookie = cookie[:at] // Fairlead adds a digest
+	}
+	parameters := a.Parameters
+	if parameters == nil {
+		parameters = map[string]string{}
+	}
+	session := fmt.Sprintf("params %v scope %q cookie %s timeout %d unauthenticated %s then ", parameters, a.Scope,
+		cookie, a.TimeoutSeconds, a.OnMissing)
+	switch a.Kind {
+	case routing.OIDC:
+		return fmt.Sprintf("oidc %s %s %s %s secret %s %s", a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint,
+			a.UserInfoEndpoint, a.Secret, session)
+	case routing.Cognito:
+		return fmt.Sprintf("cognito %s %s %s %s", a.UserPool, a.ClientID, a.UserPoolDomain, session)
+	}
+	text := fmt.Sprintf("jwt %s %s", a.KeysEndpoint, a.Issuer)
+	for _, c := range a.Claims {
+		text += fmt.Sprintf(" %s(%s)=%s", c.Name, c.Format, strings.Join(c.Values, "|"))
+	}
+	return text + " then "
+}
+
+// circle is a redirect that changes at most the host, to the one that it is for.
+var circle = regexp.MustCompile(`30[12] https?://[^/]*/#\{path\}\?#\{query\}$`)
+
+var noWeight = regexp.MustCompile(`forward [^ ,]*\*0(,|$)`)
+
+// normal returns the answer of the evaluator in the words of said.
+func normal(a incumbent.Answer) string {
+	text := string(a)
+	for _, status := range []string{"404", "503"} { // a fixed response without body or type
+		text = strings.TrimSuffix(strings.Replace(text, "fixed "+status+" - \"\"", status, 1), "")
+	}
+	if to := noWeight.FindStringIndex(text); to != nil {
+		return text[:to[0]] + "503" // the only target group has no weight
+	}
+	return text
+}
+
+// TestTheDialectAnswersAsTheController compares answers over random clusters. What differs was told, by
+// a verdict of the Ingress.
+func TestTheDialectAnswersAsTheController(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	counts := map[string]int{}
+	for i := range uint64(*clusters) {
+		c := simple(incumbent.Random(*seed + i))
+		if tmpSkip(c) {
+			continue
+		}
+		w := compile(t, c)
+		for name, group := range w.groups {
+			if why := w.refused[name]; why != "" {
+				counts["refused"]++
+				counts["refused: "+why[strings.LastIndex(why, "]")+1:]]++
+				continue
+			}
+			built, is := w.builds[name]
+			if !is {
+				t.Errorf("seed %d: no load balancer for group %s", *seed+i, name)
+				continue
+			}
+			for _, r := range c.Requests(*seed+i, 60) {
+				if !strings.HasPrefix(r.Path, "/") {
+					continue // no client sends it
+				}
+				want, got := normal(group.Answer(r)), said(built, r)
+				counts["requests"]++
+				if want == got {
+					continue
+				}
+				if told := w.tells(name, r, want, got); told != "" {
+					counts["told: "+told]++
+					continue
+				}
+				t.Errorf("seed %d, group %s, %+v\nthe controller: %s\nthe dialect:    %s, as %s", *seed+i, name, r, want, got,
+					built.Table.Match(r).Why)
+				if t.Failed() && counts["requests"] > 0 {
+					counts["different"]++
+				}
+				if counts["different"] > 10 {
+					t.FailNow()
+				}
+			}
+		}
+	}
+	for _, what := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return counts[b] - counts[a] }) {
+		t.Logf("%7d %.200s", counts[what], what)
+	}
+}
+
+// signs reports whether a Service of a group's namespace asks for a sign-in.
+func (w world) signs(group string) bool {
+	return slices.ContainsFunc(w.cluster.Services, func(s *corev1.Service) bool {
+		kind := s.Annotations["alb.ingress.kubernetes.io/auth-type"]
+		return kind != "" && kind != "none" && s.Namespace == w.members[group][0].Namespace
+	})
+}
+
+// tells returns the difference that a verdict of a group announces; "" if none does.
+func (w world) tells(group string, r routing.Request, want, got string) string {
+	has := func(key string) bool {
+		return slices.ContainsFunc(w.members[group], func(m compiler.Member) bool {
+			for _, ing := range w.cluster.Ingresses {
+				if ing.Namespace == m.Namespace && ing.Name == m.Name {
+					if _, is := ing.Annotations["alb.ingress.kubernetes.io/"+key]; is {
+						return true
+					}
+				}
+			}
+			return false
+		})
+	}
+	switch {
+	case has("ssl-redirect") && strings.HasPrefix(want, "301 https://#{host}:") && strings.HasPrefix(r.Path, routing.ChallengePath.Value):
+		return "ACME challenges are let through"
+	case has("ssl-redirect") && strings.HasPrefix(want, "301 https://#{host}:") && got == "404":
+		return "what no path matches is not redirected first"
+	case slices.ContainsFunc(w.builds[group].Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Reason == diag.RedirectLoop && circle.MatchString(want)
+	}):
+		return "a redirect to itself is left out"
+	case want+"?#{query}" == got:
+		return "the query is kept"
+	case (got == "503" || strings.HasPrefix(got, "302 https://#{host}:") && strings.HasSuffix(got, "/#{path}?#{query}")) && (has("auth-type") || has("jwt-validation") || w.signs(group)):
+		return "no request over HTTP is forwarded without a sign-in"
+	}
+	return ""
+}
+
+func tmpSkip(c incumbent.Cluster) bool {
+	for _, ing := range c.Ingresses {
+		for k := range ing.Annotations {
+			if strings.Contains(k, "conditions.") {
+				delete(ing.Annotations, k)
+			}
+		}
+		for i := range ing.Spec.Rules {
+			ing.Spec.Rules[i].Host = strings.Replace(ing.Spec.Rules[i].Host, "*", "w", 1)
+		}
+	}
+	return false
+}
