@@ -65,6 +65,7 @@ func Read(in dialect.Input) dialect.Reading {
 	r.portSettings()
 	r.redirect()
 	r.rules()
+	r.certificates()
 	r.put()
 	slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int {
 		return strings.Compare(a.Service+" "+a.Key, b.Service+" "+b.Key)

@@ -58,7 +58,7 @@ func readPorts(value string) (ports, error) {
 	return out, nil
 }
 
-// listen decides the ports of the Ingress, and the hosts that need certificates.
+// listen decides the ports of the Ingress.
 func (r *reader) listen() {
 	ing := r.out.Ingress
 	_, certified := ing.Annotations[settings.CertificateARN]
@@ -75,6 +75,12 @@ func (r *reader) listen() {
 	default:
 		r.ports = ports{{Protocol: v1alpha1.ProtocolHTTP, Port: 80}}
 	}
+}
+
+// certificates decides which hosts need certificates, once the rules are written.
+func (r *reader) certificates() {
+	ing := r.out.Ingress
+	_, certified := ing.Annotations[settings.CertificateARN]
 	asked := ing.Spec.TLS
 	ing.Spec.TLS = nil
 	switch secure := len(r.ports.of(v1alpha1.ProtocolHTTPS)) > 0; {
@@ -98,7 +104,7 @@ func (r *reader) listen() {
 }
 
 // discovered returns the hosts whose certificates are searched for: those of rules and of spec.tls
-// (model_build_listener.go). Rules without a host and the default backend are served with them.
+// (model_build_listener.go), and of conditions, which the controller serves with those. Rules without a host and the default backend are served with them.
 func (r *reader) discovered(asked []networkingv1.IngressTLS) []networkingv1.IngressTLS {
 	var hosts []string
 	anyHost := r.Spec.DefaultBackend != nil
@@ -107,7 +113,7 @@ func (r *reader) discovered(asked []networkingv1.IngressTLS) []networkingv1.Ingr
 			hosts = append(hosts, host)
 		}
 	}
-	for _, rule := range r.Spec.Rules {
+	for _, rule := range r.out.Ingress.Spec.Rules {
 		add(rule.Host)
 		anyHost = anyHost || rule.Host == ""
 	}

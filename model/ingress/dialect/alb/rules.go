@@ -128,6 +128,14 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 		r.say(dialect.Verdict{Key: Prefix + "conditions." + theirs, Outcome: dialect.Refused, Message: "a rule " +
 			"cannot have values and expressions for its host or its path, and the other controller serves none of the group"})
 	}
+	if spec != nil && spec.Redirect != nil && len(extra.hostRegexes) > 0 {
+		r.judge(Prefix+"conditions."+theirs, dialect.Changed, "rules for the same paths behind this redirect are served; the "+
+			"other controller drops them, whatever their hosts (rule_optimizer.go)")
+	}
+	if spec != nil && spec.Redirect != nil && len(extra.hosts)+len(extra.paths) > 0 {
+		r.judge(Prefix+"conditions."+theirs, dialect.Changed, "of hosts and paths that are redirected to one of them, only that "+
+			"one is left out; the other controller leaves all of them out (rule_optimizer.go)")
+	}
 	p.Backend = to
 	paths := r.alternatives(p, extra, regex, expressions)
 	hosts, globs, regexes := hostsOf(host, extra)
