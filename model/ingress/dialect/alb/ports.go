@@ -104,7 +104,8 @@ func (r *reader) certificates() {
 }
 
 // discovered returns the hosts whose certificates are searched for: those of rules and of spec.tls
-// (model_build_listener.go), and of conditions, which the controller serves with those. Rules without a host and the default backend are served with them.
+// (model_build_listener.go), and of conditions, which the controller serves with those. Rules without a
+// host and the default backend are served with them.
 func (r *reader) discovered(asked []networkingv1.IngressTLS) []networkingv1.IngressTLS {
 	var hosts []string
 	anyHost := r.Spec.DefaultBackend != nil
