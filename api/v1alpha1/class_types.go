@@ -155,7 +155,8 @@ type LoadBalancerClassSpec struct {
 	// Dialect is the controller for which the Ingresses of the class were written. alb reads the
 	// annotations of the AWS Load Balancer Controller, on Ingresses and Services, in place of Fairlead's
 	// own, and has its defaults where the class says nothing: precedence Order, implementationSpecific
-	// Glob, targetType instance, and order.
+	// Glob, targetType instance, order, and wildcardHosts AnyLabels unless the class has groups whose
+	// hosts have owners.
 	// +kubebuilder:validation:Enum=alb
 	Dialect string `json:"dialect,omitempty"`
 

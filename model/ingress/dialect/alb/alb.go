@@ -34,6 +34,10 @@ func Defaults(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec {
 	or(&c.ImplementationSpecific, v1alpha1.ReadGlob)
 	or(&c.TargetType, v1alpha1.TargetTypeInstance)
 	c.Order = true
+	// Where hosts have owners, a wildcard that spans labels would answer for those of others.
+	if c.Precedence == v1alpha1.PrecedenceOrder && (len(c.Groups) == 0 || c.Hosts == v1alpha1.HostsShared) {
+		or(&c.WildcardHosts, v1alpha1.WildcardAnyLabels)
+	}
 	return c
 }
 
