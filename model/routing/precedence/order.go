@@ -27,7 +27,8 @@ func (t *Table) opensNames() bool {
 }
 
 // repeatEarlier puts the routes of less specific hosts that come before a route of a more specific
-// one into its level, too. If hosts have owners, none of another namespace.
+// one into its level, too, unless they have a condition that the host does not fulfil. If hosts have
+// owners, none of another namespace.
 func (t *Table) repeatEarlier() {
 	if t.Precedence != routing.InOrder {
 		return
@@ -48,7 +49,10 @@ func (t *Table) repeatEarlierIn(pt *portTable, level *Level) {
 	all := level.Routes
 	for _, below := range level.Next {
 		for _, r := range below.Routes {
-			if r.Host == below.Host && inOrder(r, last) < 0 {
+			if r.Host != below.Host || inOrder(r, last) >= 0 {
+				continue
+			}
+			if _, may := r.When.OnHost(level.Host); may {
 				all = append(slices.Clip(all), r)
 			}
 		}

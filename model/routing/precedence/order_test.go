@@ -129,3 +129,17 @@ func TestRepeatedRoutesAreBoundedForEachNamespace(t *testing.T) {
 		})
 	}
 }
+
+// Routes with a condition on the host are repeated for the hosts that fulfil it, and count for them alone.
+func TestRoutesForOtherHostsAreNotRepeated(t *testing.T) {
+	config := routing.Config{Precedence: routing.InOrder, Listeners: []routing.Listener{{Port: 80, Protocol: routing.HTTP}}}
+	for i := range 200 {
+		wild := route(routing.Owner{Namespace: "shop", Name: "a"}, "- /", "wild", i)
+		wild.When = routing.Conditions{{Field: "host", Values: []string{fmt.Sprintf("*.d%d.test", i)}}}
+		config.Routes = append(config.Routes, wild, route(routing.Owner{Namespace: "shop", Name: "b"}, fmt.Sprintf("x.d%d.test /", i), "precise", i))
+	}
+	table := New(config)
+	if got := table.Repeated(); got != 200 || table.Excess() != "" {
+		t.Errorf("%d routes are repeated, and told is %q", got, table.Excess())
+	}
+}
