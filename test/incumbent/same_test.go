@@ -34,7 +34,7 @@ const arn = "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1
 // unlimited is a cloud that has all that the evaluator has: whether an ALB can say it is not compared.
 var unlimited = func() lb.Capabilities {
 	c := lb.Literal()
-	c.Auth = true
+	c.Auth, c.OtherTargetGroups = true, true
 	return c
 }()
 
@@ -56,7 +56,8 @@ func compile(t *testing.T, c incumbent.Cluster) world {
 	w.groups, w.fails = incumbent.Build(c)
 	o := compiler.Objects{Ingresses: c.Ingresses, Services: c.Services, Secrets: c.Secrets}
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
-	class.Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}
+	class.Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB,
+		AllowedTargetGroups: []string{"*"}}
 	o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, class)
 	o.IngressClasses = append(o.IngressClasses, &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "alb"},
@@ -160,6 +161,10 @@ func said(b model.Built, r routing.Request) string {
 	var names []string
 	for _, w := range a.Forward {
 		backend := b.Table.Backends[w.Backend]
+		if strings.HasPrefix(string(w.Backend), "arn:") {
+			names = append(names, string(w.Backend)+weight(a, w))
+			continue
+		}
 		if len(a.Forward) == 1 && strings.HasSuffix(backend.Service, "/gone") {
 			return text + "503" // there is no such Service, so the target group is empty
 		}
@@ -170,10 +175,7 @@ func said(b model.Built, r routing.Request) string {
 		if backend.Version != routing.VersionHTTP1 {
 			name += "/" + string(backend.Version)
 		}
-		if len(a.Forward) > 1 {
-			name += fmt.Sprintf("*%d", w.Weight)
-		}
-		names = append(names, name)
+		names = append(names, name+weight(a, w))
 	}
 	slices.Sort(names)
 	text += "forward " + strings.Join(names, " ")
@@ -187,6 +189,13 @@ func said(b model.Built, r routing.Request) string {
 		text += fmt.Sprintf(", host %q to %q", w.Host, w.HostReplacement)
 	}
 	return text
+}
+
+func weight(a routing.Action, w routing.Weighted) string {
+	if len(a.Forward) == 1 {
+		return ""
+	}
+	return fmt.Sprintf("*%d", w.Weight)
 }
 
 func signIn(a *routing.Auth) string {

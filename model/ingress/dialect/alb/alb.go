@@ -121,7 +121,9 @@ func Refers(annotations map[string]string) (services, secrets []string) {
 		case strings.HasPrefix(name, "actions."):
 			if spec := readAction(value).backend; spec != nil {
 				for _, s := range spec.Services {
-					services = append(services, s.Name)
+					if s.Name != "" {
+						services = append(services, s.Name)
+					}
 				}
 			}
 		case name == "auth-idp-oidc":

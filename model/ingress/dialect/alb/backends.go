@@ -2,6 +2,7 @@ package alb
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -153,8 +154,12 @@ func (g targetGroup) service() (v1alpha1.WeightedService, error) {
 	switch {
 	case outside == (g.ServiceName != nil):
 		return out, errors.New("a target group needs either a Service or an ARN or a name")
+	case g.TargetGroupARN != nil: // it goes before a name (model_build_actions.go)
+		out.TargetGroupARN = *g.TargetGroupARN
+		return out, nil
 	case outside:
-		return out, errors.New("target groups by ARN or by name are not supported")
+		return out, fmt.Errorf("a target group is named by its ARN: write targetGroupARN in place of the name %s",
+			diag.Quote(*g.TargetGroupName))
 	case g.ServicePort == nil:
 		return out, errors.New("a Service needs its port")
 	}
