@@ -57,7 +57,7 @@ func compile(t *testing.T, c incumbent.Cluster) world {
 	o := compiler.Objects{Ingresses: c.Ingresses, Services: c.Services, Secrets: c.Secrets}
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
 	class.Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB,
-		AllowedTargetGroups: []string{"*"}}
+		AllowedTargetGroups: []string{"arn:aws:elasticloadbalancing:*:*:targetgroup/*/*"}}
 	o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, class)
 	o.IngressClasses = append(o.IngressClasses, &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "alb"},
@@ -252,6 +252,7 @@ func TestTheDialectAnswersAsTheController(t *testing.T) {
 		c := simple(incumbent.Random(*seed + i))
 		w := compile(t, c)
 		for name, group := range w.groups {
+			counts["groups"]++
 			if why := w.refused[name]; why != "" {
 				counts["refused"]++
 				counts["refused: "+why[strings.LastIndex(why, "]")+1:]]++
@@ -285,6 +286,9 @@ func TestTheDialectAnswersAsTheController(t *testing.T) {
 				}
 			}
 		}
+	}
+	if counts["refused"]*2 > counts["groups"] || counts["requests"] < 60**clusters {
+		t.Errorf("%d requests are compared, and %d groups are refused", counts["requests"], counts["refused"])
 	}
 	for _, what := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return counts[b] - counts[a] }) {
 		t.Logf("%7d %.200s", counts[what], what)

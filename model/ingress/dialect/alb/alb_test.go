@@ -1,10 +1,8 @@
 package alb_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +17,8 @@ import (
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/settings"
+	"fairlead.dev/fairlead/test/page"
 )
-
-var update = flag.Bool("update", false, "write testdata")
 
 // annotations has all annotations of the controller: those of pkg/annotations/constants.go with the prefix
 // alb.ingress.kubernetes.io, and those by backend of docs/guide/ingress/annotations.md. Each has a value
@@ -173,17 +170,5 @@ func TestEachAnnotation(t *testing.T) {
 			}
 		}
 	}
-	const file = "testdata/annotations.txt"
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s differs (-file +now), -update writes it:\n%s", file, diff)
-	}
+	page.Check(t, "testdata/annotations.txt", b.String())
 }
