@@ -127,6 +127,8 @@ func ingress(name, value string) *networkingv1.Ingress {
 	return ing
 }
 
+//go:generate go test . -run ^TestEachAnnotation$ -update
+
 // TestEachAnnotation writes down what each annotation makes, with a good and a bad value.
 func TestEachAnnotation(t *testing.T) {
 	class := alb.Defaults(v1alpha1.LoadBalancerClassSpec{})
