@@ -28,7 +28,8 @@ func (t *Table) opensNames() bool {
 
 // repeatEarlier puts the routes of less specific hosts that come before a route of a more specific
 // one into its level, too, unless they have a condition that the host does not fulfil. If hosts have
-// owners, none of another namespace.
+// owners, none of another namespace. What is of no Ingress, as it is in the cloud only, is met by misses
+// there.
 func (t *Table) repeatEarlier() {
 	if t.Precedence != routing.InOrder {
 		return
@@ -49,7 +50,7 @@ func (t *Table) repeatEarlierIn(pt *portTable, level *Level) {
 	all := level.Routes
 	for _, below := range level.Next {
 		for _, r := range below.Routes {
-			if r.Host != below.Host || inOrder(r, last) >= 0 {
+			if r.Host != below.Host || r.Owner.Name == "" || inOrder(r, last) >= 0 {
 				continue
 			}
 			if _, may := r.When.OnHost(level.Host); may {

@@ -84,13 +84,14 @@ func TestWhereOrderAndSpecificityAgreeNoRouteIsRepeated(t *testing.T) {
 		order []routing.Route
 		want  int
 	}{
-		"the specific one first": {[]routing.Route{specific, general}, 1},
-		"the general one first":  {[]routing.Route{{Owner: first}, {Owner: second}}, 2},
+		"the specific one first":               {[]routing.Route{specific, general}, 1},
+		"the general one first":                {[]routing.Route{{Owner: first}, {Owner: second}}, 2},
+		"the general one first, of no Ingress": {[]routing.Route{{}, {Owner: second}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := specific, general
-			if c.want == 2 {
-				a.Owner, b.Owner = second, first
+			if c.order[0].Host != a.Host {
+				a.Owner, b.Owner = second, c.order[0].Owner
 			}
 			tab := New(routing.Config{Routes: []routing.Route{a, b}, Precedence: routing.InOrder,
 				Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}}})
