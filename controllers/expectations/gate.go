@@ -123,7 +123,8 @@ func (g *Gate) Suspects(set *Set, c Change, leftOut []string) Suspects {
 // was last accepted, without the routes that the cloud does not serve: what these violate counts as
 // new. So does what others violate on hosts that rules that go keep from them. The same is done while
 // expectations cannot be read, if only a part of the last plan was carried out: the routes that this
-// part added are not new.
+// part added are not new. Then all that a listener had counts as served where the cloud has lost it, as
+// otherwise all Ingresses on it would be left out, on other ports, too.
 func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
@@ -132,7 +133,7 @@ func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	}
 	g.mu.Unlock()
 	switch {
-	case !c.Observed.Exists:
+	case !c.Observed.Exists && set.Unread == "":
 		return nil
 	case c.Plan.Empty():
 		return c.Next
@@ -140,6 +141,10 @@ func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 		return known
 	}
 	built := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities)
+	if set.Unread != "" {
+		built.LoadBalancer.Listeners = slices.DeleteFunc(built.LoadBalancer.Listeners,
+			func(l lb.Listener) bool { return c.Observed.Listener(l.Port) == nil })
+	}
 	return differing(c.Observed, built, c.Capabilities.Dialect).served(built.Table)
 }
 

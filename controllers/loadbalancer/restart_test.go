@@ -538,3 +538,73 @@ func TestAForgottenPathOfAHostAcrossARestart(t *testing.T) {
 		}
 	}
 }
+
+// While expectations cannot be read, what is served stays so after a restart, and what another hand has
+// deleted of it comes back: a listener, or the load balancer.
+func TestWhatIsDeletedOutsideAcrossARestartWithoutExpectations(t *testing.T) {
+	for name, deleted := range map[string][]plan.Step{
+		"a listener":              {plan.DeleteListener{Port: 8080}},
+		"another listener":        {plan.DeleteListener{Port: 80}},
+		"all listeners":           {plan.DeleteListener{Port: 80}, plan.DeleteListener{Port: 8080}},
+		"the whole load balancer": {plan.DeleteLoadBalancer{Key: sharedKey}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRestart(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+					c.ListenPorts = []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}, {Protocol: "HTTP", Port: 8080}}
+				})
+				r.asksForPage("page", "page.example", "/admin")
+				r.work()
+				r.rules("")
+				for _, step := range deleted {
+					r.applies(func(*lb.Observed) plan.Step { return step })
+				}
+				r.takeOver()
+				r.put(joins("carol", "new", "new.example", "/"))
+				for range 2 {
+					r.work()
+					r.answers("alice.example", "/old", "alice/web")
+					r.answers("bob.example", "/old", "bob/web")
+					r.answers("page.example", "/admin", "403")
+					r.answers("new.example", "/", "404")
+					if seen, err := r.cloud.Cloud.Observe(t.Context(), sharedKey, false); err != nil || len(seen.Listeners) != 2 {
+						t.Errorf("there are %d listeners, %v", len(seen.Listeners), err)
+					}
+					time.Sleep(time.Hour)
+				}
+			})
+		})
+	}
+}
+
+// A rule of bob for any host goes, of which the record has no version. It came after what alice is served.
+func TestARuleForAnyHostThatGoesAcrossARestart(t *testing.T) {
+	for _, order := range []bool{false, true} {
+		t.Run(fmt.Sprintf("order %t", order), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRestart(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+					if order {
+						c.Precedence = v1alpha1.PrecedenceOrder
+					}
+				})
+				r.rules("")
+				r.rules(strings.ReplaceAll(noAdmin, "/admin", "/never"))
+				r.put(joins("alice", "more", "more.example", "/a", "/more"))
+				r.put(joins("bob", "star", "", "/*"))
+				r.work()
+				r.answers("more.example", "/more", "alice/web")
+				r.answers("z.example", "/*", "bob/web")
+				r.rules("")
+				r.forgetVersions("bob")
+				r.takeOver()
+				r.put(joins("bob", "star", "star.example", "/x"))
+				for range 2 {
+					r.work()
+					r.answers("more.example", "/more", "alice/web")
+					r.answers("alice.example", "/old", "alice/web")
+					time.Sleep(time.Hour)
+				}
+			})
+		})
+	}
+}
