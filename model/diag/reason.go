@@ -24,6 +24,7 @@ const (
 	ClassConflict        Reason = "ClassConflict"
 	ClassTaken           Reason = "ClassTaken"
 	ParametersMissing    Reason = "ParametersMissing"
+	ParametersForeign    Reason = "ParametersForeign"
 	AnnotationInvalid    Reason = "AnnotationInvalid"
 	AnnotationUnknown    Reason = "AnnotationUnknown"
 	AnnotationNotAllowed Reason = "AnnotationNotAllowed"
@@ -148,6 +149,11 @@ var Reasons = []Doc{
 	{ParametersMissing,
 		"The IngressClass refers to parameters that do not exist or are of an unknown kind.",
 		"Create the parameters object, or correct `spec.parameters` of the class."},
+	{ParametersForeign,
+		"A field of an IngressClassParams of the AWS Load Balancer Controller, which a class with `dialect: alb` reads, " +
+			"has another effect than there. An error is a field that cannot be followed: Ingresses of the class stay " +
+			"served as they were last accepted.",
+		"The message says what to write."},
 	{AnnotationInvalid,
 		"The value of an annotation cannot be understood.",
 		"Write the value as the annotation reference shows."},

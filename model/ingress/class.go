@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -65,6 +66,8 @@ type ClassOptions struct {
 type Class struct {
 	Name string
 	v1alpha1.LoadBalancerClassSpec
+	// Beside is what an object of the controller of the dialect says besides; nil for none.
+	Beside *dialect.Parameters
 }
 
 // Grace returns how long a load balancer of the class serves an Ingress that moves away from it.

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
@@ -67,7 +68,7 @@ func (cs *ClassLookup) add(c *networkingv1.IngressClass, from parameters) []diag
 		cs.usable[c.Name] = &Class{Name: c.Name}
 		return nil
 	}
-	object, spec, err := from.find(c.Spec.Parameters, field.NewPath("spec", "parameters"))
+	object, spec, beside, err := from.of(c)
 	if err != nil {
 		d := classProblem(diag.ParametersMissing, "the parameters of IngressClass %s: %s", c.Name,
 			err.ErrorBody())
@@ -75,22 +76,45 @@ func (cs *ClassLookup) add(c *networkingv1.IngressClass, from parameters) []diag
 		d.Source = source.At(err.Field)
 		return []diag.Diagnostic{d}
 	}
-	errs = cs.options.check(object, func() field.ErrorList {
+	check := func() field.ErrorList {
 		return append(validateSpec(spec, field.NewPath("spec")),
 			cs.options.checkProvider(spec.ProviderName)...)
-	})
+	}
+	if object != nil {
+		errs = cs.options.check(object, check)
+	}
 	if len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ParametersMissing,
 			"the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
-		return validate.Refusals(sourceOf(c.Spec.Parameters), errs)
+		at := sourceOf(c.Spec.Parameters)
+		if IsForeign(c.Spec.Parameters) {
+			at = diag.Source{Kind: v1alpha1.KindClusterLoadBalancerClass, Name: object.GetName()}
+		}
+		return validate.Refusals(at, errs)
 	}
-	class := &Class{c.Name, *spec}
+	class := &Class{Name: c.Name, LoadBalancerClassSpec: *spec}
+	var found []diag.Diagnostic
+	if beside != nil {
+		class.LoadBalancerClassSpec, class.Beside = beside.Apply(*spec)
+		spec = &class.LoadBalancerClassSpec
+		found = tellParameters(diag.Source{Kind: alb.ParamsKind, Name: beside.Name}, class.Beside)
+		for _, e := range check() { // of both together, which no version of one stands for
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.ParametersForeign,
+				Source:  diag.Source{Kind: alb.ParamsKind, Name: beside.Name},
+				Message: "with the class, " + e.Error()})
+		}
+	}
+	if at := slices.IndexFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); at >= 0 {
+		cs.broken[c.Name] = classProblem(diag.ParametersForeign, "the parameters of IngressClass %s cannot be followed: "+
+			"%s: %s", c.Name, found[at].Source, found[at].Message)
+		return found
+	}
 	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {
 		// Naming the first provider is the same as naming none, so it must not move Ingresses.
 		class.ProviderName = ""
 	}
 	cs.usable[c.Name] = class.withDialect()
-	return nil
+	return found
 }
 
 // takenOver returns what a class of another controller loses that is taken for ours: its parameters,

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 // This file finds the parameters of a class. A class without readable parameters is not used, since
@@ -18,11 +19,49 @@ import (
 type parameters struct {
 	namespaced map[Name]*v1alpha1.LoadBalancerClass
 	cluster    map[Name]*v1alpha1.ClusterLoadBalancerClass
+	foreign    map[Name]*alb.IngressClassParams
 }
 
 func newParameters(o Objects) parameters {
 	return parameters{byName(o.LoadBalancerClasses),
-		byName(o.ClusterLoadBalancerClasses)}
+		byName(o.ClusterLoadBalancerClasses), byName(o.IngressClassParams)}
+}
+
+// IsForeign reports whether a reference names an object of the controller of a dialect.
+func IsForeign(ref *networkingv1.IngressClassParametersReference) bool {
+	return ref.APIGroup != nil && *ref.APIGroup == alb.ParamsVersion.Group && ref.Kind == alb.ParamsKind
+}
+
+// of returns the parameters of a class: those that it refers to and, with a dialect, those of the other
+// kind that have the name of the class. Where it refers to an IngressClassParams and no
+// ClusterLoadBalancerClass has its name, the object is nil.
+func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec *v1alpha1.LoadBalancerClassSpec,
+	beside *alb.IngressClassParams, err *field.Error) {
+	at, name := field.NewPath("spec", "parameters"), Name{Name: c.Name}
+	ref := c.Spec.Parameters
+	if !IsForeign(ref) {
+		if object, spec, err = p.find(ref, at); err == nil && spec.Dialect == v1alpha1.DialectALB {
+			beside = p.foreign[name]
+		}
+		return object, spec, beside, err
+	}
+	if ref.Namespace != nil {
+		return nil, nil, nil, field.Forbidden(at.Child("namespace"),
+			"an IngressClassParams is in no namespace: set `parameters.scope` to 'Cluster'")
+	}
+	if beside = p.foreign[Name{Name: ref.Name}]; beside == nil {
+		return nil, nil, nil, field.NotFound(at, sourceOf(ref).String())
+	}
+	own := p.cluster[name]
+	switch {
+	case own == nil:
+		return nil, &v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}, beside, nil
+	case own.Spec.Dialect != v1alpha1.DialectALB:
+		return nil, nil, nil, field.Invalid(at, sourceOf(ref).String(),
+			"the ClusterLoadBalancerClass "+own.Name+", which has the name of the class, does not read it: set its "+
+				"`dialect` to 'alb'")
+	}
+	return own, &own.Spec, beside, nil
 }
 
 // find returns the object that a class refers to, and its spec, or the error in the reference.

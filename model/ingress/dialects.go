@@ -24,7 +24,7 @@ type frontEnd struct {
 	prefix   string // of annotations that it reads
 	defaults func(v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec
 	read     func(dialect.Input) dialect.Reading
-	service  func(*corev1.Service) (own map[string]string, found []dialect.Verdict)
+	service  func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 }
 
 var frontEnds = map[string]frontEnd{
@@ -39,6 +39,24 @@ func (c *Class) withDialect() *Class {
 	return c
 }
 
+// tellParameters returns what becomes of fields of an object beside the class.
+func tellParameters(source diag.Source, beside *dialect.Parameters) (out []diag.Diagnostic) {
+	for _, v := range beside.Verdicts {
+		d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.ParametersForeign, Source: source.At(v.Key),
+			Message: v.Message}
+		switch {
+		case v.Message == "":
+			continue
+		case v.Outcome == dialect.Refused:
+			d.Severity = diag.Error
+		case v.Outcome == dialect.Same:
+			d.Severity = diag.Info
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
 // read returns an Ingress in the form in which it is compiled.
 func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 	_, recorded := s.memberships[nameOf(ing).String()]
@@ -51,7 +69,7 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 		return ing
 	}
 	reading := f.read(dialect.Input{
-		Ingress: ing, Class: &whose.Class.LoadBalancerClassSpec,
+		Ingress: ing, Class: &whose.Class.LoadBalancerClassSpec, Parameters: whose.Class.Beside,
 		Service: func(name string) *corev1.Service {
 			return s.Services[Name{Namespace: ing.Namespace, Name: name}]
 		},
@@ -115,7 +133,7 @@ func (c *Class) readServices(all []*corev1.Service) []*corev1.Service {
 	}
 	out := slices.Clone(all)
 	for i, s := range all {
-		own, _ := f.service(s)
+		own, _ := f.service(s, c.Beside)
 		others := maps.Clone(s.Annotations)
 		maps.DeleteFunc(others, func(key, _ string) bool { return strings.HasPrefix(key, f.prefix) })
 		if len(others) == len(s.Annotations) {

@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -19,6 +20,7 @@ type Objects struct {
 	IngressClasses             []*networkingv1.IngressClass
 	LoadBalancerClasses        []*v1alpha1.LoadBalancerClass
 	ClusterLoadBalancerClasses []*v1alpha1.ClusterLoadBalancerClass
+	IngressClassParams         []*alb.IngressClassParams // of the AWS Load Balancer Controller
 	Backends                   []*v1alpha1.Backend
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice

@@ -304,6 +304,8 @@ func decode(document []byte, o *ingress.Objects) error {
 		return add(document, &o.LoadBalancerClasses)
 	case "ClusterLoadBalancerClass":
 		return add(document, &o.ClusterLoadBalancerClasses)
+	case "IngressClassParams":
+		return add(document, &o.IngressClassParams)
 	case "Backend":
 		return add(document, &o.Backends)
 	case "Service":

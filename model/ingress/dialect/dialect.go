@@ -20,8 +20,27 @@ type Input struct {
 	Class *v1alpha1.LoadBalancerClassSpec
 	// Service returns a Service of the Ingress's namespace; nil if there is none.
 	Service func(name string) *corev1.Service
+	// Parameters are what an object beside the class says; nil for none.
+	Parameters *Parameters
 	// Beside are the other Ingresses of the class in the Ingress's namespace.
 	Beside []*networkingv1.Ingress
+}
+
+// Parameters are what an object of the other controller says about all Ingresses of a class, where the
+// class has no field for it.
+type Parameters struct {
+	Object string // such as "IngressClassParams edge"
+	// Instead has the annotations that are not read, of Ingresses and Services.
+	Instead map[string]Instead
+	// Verdicts are about the fields of the object.
+	Verdicts []Verdict
+}
+
+// Instead is what holds in place of an annotation.
+type Instead struct {
+	By    string // what decides, such as "spec.scheme of IngressClassParams edge"
+	Value string // the annotation that every Ingress has then; "" if the class has a field for it
+	Loses string // what an Ingress with the annotation loses, unlike with the other controller; "" for nothing
 }
 
 // A Reading is an Ingress as its author would have written it for Fairlead.

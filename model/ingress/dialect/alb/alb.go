@@ -56,9 +56,10 @@ type reader struct {
 func Read(in dialect.Input) dialect.Reading {
 	r := &reader{Input: in, backends: map[string]v1alpha1.BackendSpec{}, read: map[string]bool{},
 		out: dialect.Reading{Origins: map[string]string{}, Fields: map[string]string{}}}
-	ing := in.Ingress.DeepCopy()
+	r.Ingress = r.decided(in.Ingress)
+	ing := r.Ingress.DeepCopy()
 	ing.Annotations = map[string]string{}
-	for key, value := range in.Annotations {
+	for key, value := range r.Annotations {
 		if !strings.HasPrefix(key, Prefix) {
 			ing.Annotations[key] = value
 		}
@@ -71,6 +72,7 @@ func Read(in dialect.Input) dialect.Reading {
 	r.rules()
 	r.certificates()
 	r.put()
+	r.tellDecided(in.Ingress)
 	slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int {
 		return strings.Compare(a.Service+" "+a.Key, b.Service+" "+b.Key)
 	})
@@ -79,7 +81,7 @@ func Read(in dialect.Input) dialect.Reading {
 
 // ReadService returns the annotations about the ports of a Service in Fairlead's own words, and their
 // verdicts. Those about sign-in are read with the Ingress.
-func ReadService(s *corev1.Service) (own map[string]string, found []dialect.Verdict) {
+func ReadService(s *corev1.Service, over *dialect.Parameters) (own map[string]string, found []dialect.Verdict) {
 	own = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
 		name, ours := strings.CutPrefix(key, Prefix)
@@ -91,7 +93,10 @@ func ReadService(s *corev1.Service) (own map[string]string, found []dialect.Verd
 			continue
 		}
 		v := dialect.Verdict{Service: s.Name, Key: key, Outcome: dialect.Same}
+		instead, decided := insteadOf(over, key)
 		switch {
+		case decided:
+			v.Message = decidedBy(instead)
 		case row == nil:
 			v = unknown(v, s.Annotations)
 		case !row.services:
@@ -139,7 +144,7 @@ func Refers(annotations map[string]string) (services, secrets []string) {
 func (r *reader) readService(name string) {
 	if s := r.Service(name); s != nil && !r.read["Service "+name] {
 		r.read["Service "+name] = true
-		_, found := ReadService(s)
+		_, found := ReadService(s, r.Parameters)
 		r.out.Verdicts = append(r.out.Verdicts, found...)
 	}
 }

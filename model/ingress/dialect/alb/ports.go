@@ -148,7 +148,7 @@ func (r *reader) judge(key string, outcome dialect.Outcome, message string) {
 func (r *reader) redirect() {
 	port, own := r.annotation("ssl-redirect")
 	from := Prefix + "ssl-redirect"
-	if !own {
+	if _, decided := insteadOf(r.Parameters, from); !own && !decided {
 		group, grouped := r.annotation("group.name")
 		for _, other := range r.Beside {
 			if value, is := other.Annotations[from]; is && grouped && other.Annotations[Prefix+"group.name"] == group {
@@ -156,9 +156,9 @@ func (r *reader) redirect() {
 				from = "of Ingress " + other.Name
 			}
 		}
-		if !own {
-			return
-		}
+	}
+	if !own {
+		return
 	}
 	insecure, secure := r.ports.of(v1alpha1.ProtocolHTTP), r.ports.of(v1alpha1.ProtocolHTTPS)
 	n, err := strconv.ParseInt(port, 10, 32)

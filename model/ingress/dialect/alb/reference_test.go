@@ -61,7 +61,7 @@ Ingresses. Those with a star are read on Services, too, where they take priority
 		}
 		star := ""
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{alb.Prefix + name: value}}}
-		if of, _ := alb.ReadService(service); len(of) > 0 || strings.HasPrefix(name, "auth-") {
+		if of, _ := alb.ReadService(service, nil); len(of) > 0 || strings.HasPrefix(name, "auth-") {
 			star = " \\*"
 		}
 		result := "`" + string(verdict.Outcome) + "`"
