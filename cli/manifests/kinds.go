@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
@@ -47,6 +48,8 @@ var Kinds = []Kind{
 		func(o *ingress.Objects) *[]*v1alpha1.ClusterLoadBalancerClass {
 			return &o.ClusterLoadBalancerClasses
 		}).strictly(),
+	kindOf(alb.ParamsVersion.String(), alb.ParamsKind,
+		func(o *ingress.Objects) *[]*alb.IngressClassParams { return &o.IngressClassParams }),
 	kindOf(ours, "Backend", func(o *ingress.Objects) *[]*v1alpha1.Backend { return &o.Backends }).inNamespaces().strictly(),
 	kindOf("v1", "Service", func(o *ingress.Objects) *[]*corev1.Service { return &o.Services }).inNamespaces(),
 	kindOf("v1", "Secret", func(o *ingress.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),

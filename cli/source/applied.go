@@ -19,6 +19,7 @@ func Applied(cluster, files ingress.Objects) ingress.Objects {
 	out.LoadBalancerClasses = replaced(cluster.LoadBalancerClasses, files.LoadBalancerClasses)
 	out.ClusterLoadBalancerClasses = replaced(
 		cluster.ClusterLoadBalancerClasses, files.ClusterLoadBalancerClasses)
+	out.IngressClassParams = replaced(cluster.IngressClassParams, files.IngressClassParams)
 	out.Backends = replaced(cluster.Backends, files.Backends)
 	out.Services = replaced(cluster.Services, files.Services)
 	out.Secrets = replaced(cluster.Secrets, files.Secrets)

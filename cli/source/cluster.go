@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -81,13 +82,13 @@ func clusterObjects(ctx context.Context, h access.Cluster) (ingress.Objects, err
 	return out, nil
 }
 
-// read adds the objects of a kind. Our own CRDs may be missing.
+// read adds the objects of a kind. CRDs may be missing.
 func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespace string,
 	o *ingress.Objects) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))
 	err := cluster.List(ctx, list, client.InNamespace(namespace))
-	if meta.IsNoMatchError(err) && k.APIVersion == v1alpha1.GroupVersion.String() {
+	if meta.IsNoMatchError(err) && (k.APIVersion == v1alpha1.GroupVersion.String() || k.Name == alb.ParamsKind) {
 		return nil
 	}
 	if err != nil {
