@@ -89,8 +89,7 @@ func TestGuidePlansItsIngress(t *testing.T) {
 // what they have: an Ingress of another controller.
 func TestMigrationGuideLooksFirst(t *testing.T) {
 	const guide = "../../docs/how-to/migrate.md"
-	plan := documented(t, guide, `(?m)^ +fairlead (plan .*)$`)
-	explain := documented(t, guide, `(?m)^ +fairlead (explain .*--all.*)$`)
+	migrate := documented(t, guide, `(?m)^fairlead (migrate .*)$`)
 	config, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -102,12 +101,9 @@ func TestMigrationGuideLooksFirst(t *testing.T) {
 	if err := os.WriteFile("now.yaml", []byte(ofAnother), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, said, code := fairlead(t, plan)
-	if code != 2 || !strings.Contains(out+said, "create rule 80 ") || !strings.Contains(out+said, "host = shop.example.com") {
-		t.Errorf("code %d, said %q, planned:\n%s", code, said, out)
-	}
-	if out, said, code := fairlead(t, explain); code != 0 {
-		t.Errorf("code %d, said %q, explained:\n%s", code, said, out)
+	out, said, code := fairlead(t, migrate)
+	if code != 0 || !strings.Contains(out, "scheme") || !strings.Contains(out, "target-type") {
+		t.Errorf("code %d, said %q, reported:\n%s", code, said, out)
 	}
 }
 
