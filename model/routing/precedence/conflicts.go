@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -94,7 +95,7 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 		if h.Route.Host != level.Host && level.inOrder {
 			continue // it is repeated here
 		}
-		if h.Route.Through != nil {
+		if h.Route.Through != nil || t.redirectsFirst(port, h) {
 			continue // what hides the redirect is reported
 		}
 		if len(h.By) == 0 {
@@ -125,6 +126,21 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 			Message: fmt.Sprintf("every request for %s is answered by %s%s", h.Route.Path,
 				strings.Join(names, " and "), example)}] = true
 	}
+}
+
+// redirectsFirst reports whether a redirect of the same Ingress to HTTPS is in front of a route, which
+// answers there: its author wants that.
+func (t *Table) redirectsFirst(port int32, h Hidden) bool {
+	if t.ports[port].protocol != routing.HTTP || len(h.By) != 1 {
+		return false
+	}
+	by := h.By[0]
+	to := by.Action.Redirect
+	return to != nil && to.Scheme == "https" && to.Host == "" && to.Path == "" &&
+		by.Owner.String() == h.Route.Owner.String() &&
+		slices.ContainsFunc(h.Route.Ports, func(p int32) bool {
+			return strconv.Itoa(int(p)) == to.Port && t.ports[p] != nil && t.ports[p].protocol == routing.HTTPS
+		})
 }
 
 // reportLoops reports the redirects that lead to themselves.
