@@ -179,3 +179,15 @@ func (s *Snapshot) nameAuthors(c *routing.Config, found []diag.Diagnostic) {
 func ReadAs(o Objects, options ClassOptions, ing *networkingv1.Ingress) *networkingv1.Ingress {
 	return newPlacement(o, options).read(ing)
 }
+
+// Readings returns what Ingresses of classes with a dialect are read as, also of those that are
+// refused.
+func Readings(o Objects, options ClassOptions) map[Name]*dialect.Reading {
+	s := newPlacement(o, options)
+	for _, ing := range o.Ingresses {
+		if ing.DeletionTimestamp.IsZero() {
+			s.read(ing)
+		}
+	}
+	return s.readings
+}
