@@ -54,7 +54,7 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 		return exitDone
 	case errors.Is(err, errToDo):
 		return exitToDo
-	case errors.Is(err, errLessProtected):
+	case errors.Is(err, errLessProtected), errors.Is(err, errRefused):
 		return exitLess
 	case errors.Is(err, errWrong):
 		return exitFail
@@ -142,8 +142,8 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 	root.AddCommand(
 		newPlan(with.Clouds), newDiff(with.Clouds), newVerify(with.Clouds), newReplay(with.Clouds),
 		newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
-		newValidate(with.Clouds), newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds),
-		newProvider(), newVersion(),
+		newValidate(with.Clouds), newMigrate(with.Clouds), newCheck(with.Clouds, with.Apart),
+		newServeProvider(with.Clouds), newProvider(), newVersion(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -33,6 +33,9 @@ var errToDo = errors.New("there is something to do")
 // errLessProtected ends diff where something is less protected, or may be.
 var errLessProtected = errors.New("something is less protected")
 
+// errRefused ends migrate where an Ingress is refused.
+var errRefused = errors.New("an Ingress is refused")
+
 // errWrong ends a command that found something wrong, and has printed it.
 var errWrong = errors.New("something is wrong")
 

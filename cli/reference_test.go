@@ -14,12 +14,12 @@ import (
 // This file writes the reference pages of the operator's settings, from their table, and of check,
 // and checks that the committed pages are the same.
 
-//go:generate go test -short . -run ^Test(Reference|SchemasReference|Transcripts)$ -update
+//go:generate go test -short . -run ^Test(Reference|SchemasReference|Transcripts|MigrateReports|MigrateWrites)$ -update
 
 func TestReference(t *testing.T) {
 	page.Check(t, "../docs/reference/run.md", runPage())
 	page.Check(t, "../docs/reference/check.md", checkPage())
-	for _, name := range []string{"plan", "diff", "verify", "replay", "explain", "validate"} {
+	for _, name := range []string{"plan", "diff", "verify", "replay", "explain", "validate", "migrate"} {
 		page.Check(t, "../docs/reference/"+name+".md", commandPage(name, "cli/"+name+".go"))
 	}
 	page.Check(t, "../docs/reference/serve-provider.md", commandPage("serve-provider", "cli/serveprovider.go"))

@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/expect"
+	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/page"
 )
@@ -36,6 +37,7 @@ func schemas(strict bool) map[string]map[string]any {
 		"diff":        s.of(reflect.TypeFor[comparison.Report]()),
 		"verify":      s.of(reflect.TypeFor[verifyReport]()),
 		"replay":      s.of(reflect.TypeFor[traffic.Report]()),
+		"migrate":     s.of(reflect.TypeFor[migration]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},
 		"explain-all": s.of(reflect.TypeFor[[]diag.Diagnostic]()),
@@ -65,6 +67,8 @@ func (s schemaWriter) of(t reflect.Type) map[string]any {
 		return enum(compare.Same, compare.Less, compare.More, compare.Unknown)
 	case reflect.TypeFor[expect.Verdict]():
 		return enum(expect.Holds, expect.Violated, expect.Undecided)
+	case reflect.TypeFor[dialect.Outcome]():
+		return enum(dialect.Same, dialect.Changed, dialect.Dropped, dialect.Refused)
 	case reflect.TypeFor[check.State]():
 		return enum(check.OK, check.Wrong, check.Unknown)
 	case reflect.TypeFor[diag.Reason]():
@@ -193,6 +197,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"verify", []string{"verify", verifyManifests, "testdata/verify/breaks/hosts-are-ours.yaml", "--expect", expectations}},
 		{"replay", []string{"replay", sampleFiles, "--logs", logs, "--change", broken}},
 		{"validate", []string{"validate", broken, "-k", sampleKustomization(t)}},
+		{"migrate", []string{"migrate", "--from", "alb", "-f", migrateFiles}},
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},
 		{"explain-all", []string{"explain", "--all", "-f", broken}},

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect"
+)
+
+const migrateHelp = `Say what becomes of each Ingress that was written for another controller, and
+of each of its annotations, in a class of Fairlead with that dialect: same, changed, dropped or
+refused. First comes what needs a decision, the worst first, then each Ingress.
+
+--from alb is for the AWS Load Balancer Controller. Its IngressClasses, those of the controller
+` + albController + `, are taken for classes of Fairlead with dialect: alb. So is the class alb if there is
+no IngressClass of either controller, and so are the classes that --class-name names. The parameters
+of such a class are those of the ClusterLoadBalancerClass of its name, if there is one.
+IngressClassParams are not read.
+
+Exit code 0: all is the same; 2: something is changed or dropped; 3: an Ingress is refused; 1: an
+error, or no Ingress has such a class.`
+
+const migrateExamples = `  # What becomes of these Ingresses?
+  fairlead migrate --from alb --provider aws -f manifests/
+
+  # The Ingresses of the cluster of the current kubeconfig
+  fairlead migrate --from alb --provider aws --live
+
+  # A comment on a pull request
+  fairlead migrate --from alb --provider aws -f manifests/ -o markdown`
+
+// albController is the spec.controller of the IngressClasses of the AWS Load Balancer Controller:
+// https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/ingress_class/
+const albController = "ingress.k8s.aws/alb"
+
+// albDefaultClass is the name of the IngressClass that the controller's chart makes:
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/helm/aws-load-balancer-controller/values.yaml
+const albDefaultClass = "alb"
+
+// migrating has the Ingresses that move.
+type migrating struct {
+	source.Input
+	from    string
+	live    bool
+	cluster access.Cluster
+	unread  []decision // about parameters of classes
+}
+
+func newMigrate(with access.Clouds) *cobra.Command {
+	var (
+		in     migrating
+		format output.Format
+	)
+	cmd := &cobra.Command{
+		Use:     "migrate --from alb -f FILE|DIR... | --live",
+		Short:   "Say what becomes of Ingresses that were written for another controller",
+		Long:    migrateHelp,
+		Example: migrateExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Files = append(in.Files, args...)
+			return in.run(cmd, with, format)
+		},
+	}
+	in.ManifestFlags(cmd)
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format, output.Markdown)
+	completeManifests(cmd)
+	dialects := []string{v1alpha1.DialectALB}
+	cmd.Flags().Var(flagvalue.OneOf(&in.from, "", dialects...), "from",
+		"the `DIALECT` of the Ingresses: "+flagvalue.Names(dialects))
+	flagvalue.Complete(cmd, "from", dialects...)
+	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
+	in.cluster.ConnectionFlags(cmd.Flags())
+	return cmd
+}
+
+func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
+	switch {
+	case m.from == "":
+		return errors.New("which controller were the Ingresses written for? --from alb is for the AWS " +
+			"Load Balancer Controller")
+	case m.live && m.FromFiles():
+		return errors.New("--live reads the cluster, and no files: leave out one of them")
+	}
+	if err := m.RequireFiles(m.live); err != nil {
+		return err
+	}
+	found, places, err := m.read(cmd)
+	if err != nil {
+		return err
+	}
+	_, _, told, err := found.compileAssuming(cmd, with)
+	if err != nil {
+		return err
+	}
+	report := m.report(&found, places, told)
+	if len(report.Ingresses) == 0 {
+		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of the AWS Load "+
+			"Balancer Controller: --class-name names its classes"))
+	}
+	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
+		return err
+	}
+	switch {
+	case len(found.problems) > 0:
+		return leftOut(found.problems)
+	case len(report.Decisions) > 0 && report.Decisions[0].Outcome == dialect.Refused:
+		return errRefused
+	case len(report.Decisions) > 0:
+		return errToDo
+	}
+	return nil
+}
+
+// read reads the Ingresses, with the classes that are taken over.
+func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
+	out := side{input: m.Input, live: m.live}
+	var places manifests.Places
+	var err error
+	if m.live {
+		out.objects, out.options, err = m.Objects(cmd, m.cluster)
+		out.objects.Records = nil // what was accepted before says nothing about Ingresses that move
+	} else {
+		out.objects, places, err = m.Load(cmd, m.cluster.Namespace)
+		out.problems, err = manifests.AllLeftOut(err)
+		out.options = m.Options(out.objects)
+	}
+	m.unread = unreadParameters(out.objects)
+	out.objects = m.takeClasses(out.objects)
+	out.options.AssumeClasses, out.options.TakenClasses = nil, nil
+	return out, places, err
+}
+
+// takeClasses returns the objects in which the other controller's IngressClasses are Fairlead's, with
+// the dialect.
+func (m *migrating) takeClasses(o ingress.Objects) ingress.Objects {
+	var names []string
+	ours := false
+	for _, c := range o.IngressClasses {
+		ours = ours || c.Spec.Controller == ingress.ControllerName
+		if c.Spec.Controller == albController {
+			names = append(names, c.Name)
+		}
+	}
+	if m.NamesClasses() {
+		names = m.Options(o).AssumeClasses
+	} else if len(names) == 0 && !ours {
+		names = []string{albDefaultClass}
+	}
+	o.IngressClasses = slices.Clone(o.IngressClasses)
+	o.ClusterLoadBalancerClasses = slices.Clone(o.ClusterLoadBalancerClasses)
+	for _, name := range names {
+		takeClass(&o, name)
+	}
+	return o
+}
+
+// takeClass has an IngressClass be one of Fairlead with the dialect. One that Fairlead has is left as
+// it is.
+func takeClass(o *ingress.Objects, name string) {
+	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	at := slices.IndexFunc(o.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
+	switch {
+	case at < 0:
+		o.IngressClasses = append(o.IngressClasses, class)
+	case o.IngressClasses[at].Spec.Controller == ingress.ControllerName:
+		return
+	default:
+		class.ObjectMeta = o.IngressClasses[at].ObjectMeta
+		o.IngressClasses[at] = class
+	}
+	class.Spec = networkingv1.IngressClassSpec{Controller: ingress.ControllerName,
+		Parameters: &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
+			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name, Scope: new("Cluster")}}
+	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	at = slices.IndexFunc(o.ClusterLoadBalancerClasses,
+		func(c *v1alpha1.ClusterLoadBalancerClass) bool { return c.Name == name })
+	if at < 0 {
+		o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, parameters)
+	} else {
+		parameters = o.ClusterLoadBalancerClasses[at].DeepCopy()
+		o.ClusterLoadBalancerClasses[at] = parameters
+	}
+	parameters.Spec.Dialect = v1alpha1.DialectALB
+}
+
+// unreadParameters returns a decision about IngressClasses of the other controller whose parameters
+// are not read, which may restrict the clients that may connect.
+func unreadParameters(o ingress.Objects) (out []decision) {
+	for _, c := range o.IngressClasses {
+		written := slices.ContainsFunc(o.ClusterLoadBalancerClasses,
+			func(p *v1alpha1.ClusterLoadBalancerClass) bool { return p.Name == c.Name })
+		if c.Spec.Controller != albController || c.Spec.Parameters == nil || written {
+			continue
+		}
+		out = append(out, decision{fieldVerdict: fieldVerdict{Field: "spec.parameters", Outcome: dialect.Refused,
+			Message: fmt.Sprintf("its %s %s is not read, and it may set the scheme, certificates, groups, and "+
+				"the clients that may connect: write these into a ClusterLoadBalancerClass with the name %s",
+				c.Spec.Parameters.Kind, c.Spec.Parameters.Name, c.Name)},
+			Objects: []string{"IngressClass " + c.Name}})
+	}
+	return out
+}

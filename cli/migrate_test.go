@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/test/page"
+)
+
+// This file tests migrate.
+
+// migrateFiles are Ingresses for the AWS Load Balancer Controller.
+const migrateFiles = "testdata/migrate"
+
+func TestMigrateReports(t *testing.T) {
+	for _, format := range []string{"text", "markdown"} {
+		got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", migrateFiles, "-o", format)
+		if got.code != exitLess || got.err != "" {
+			t.Errorf("exit code %d, want that of a refused Ingress\n%s", got.code, got.err)
+		}
+		page.Check(t, "testdata/migrate-"+format+".txt", got.out)
+	}
+}
+
+// migrateIngress is an Ingress of the class alb.
+func migrateIngress(annotation string) string {
+	return strings.Replace(strings.Replace(ingressYAML("web", "web.example.com", "/"), "ingressClassName: fairlead",
+		"ingressClassName: alb", 1), "namespace: shop}", "namespace: shop, annotations: {"+annotation+"}}", 1)
+}
+
+func TestMigrateEnds(t *testing.T) {
+	text, err := os.ReadFile(migrateFiles + "/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	class, rest, _ := strings.Cut(string(text), "---\n")
+	parameters := strings.Replace(class, "ingress.k8s.aws/alb}", `ingress.k8s.aws/alb,
+  parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: edge}}`, 1) + "---\n"
+	ours := `apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: alb}
+spec: {scheme: internal}
+---
+`
+	const scheme = "alb.ingress.kubernetes.io/scheme: internet-facing"
+	cases := map[string]struct {
+		manifests string
+		args      []string
+		code      int
+		says      string
+	}{
+		"all the same":            {migrateIngress(scheme), nil, exitDone, "1 of 1 Ingresses can move as they are"},
+		"something is dropped":    {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
+		"something is refused":    {rest, nil, exitLess, "refused shop/guarded"},
+		"parameters are not read": {parameters + migrateIngress(scheme), nil, exitLess, "IngressClassParams edge is not read"},
+		"parameters of ours are":  {ours + parameters + migrateIngress("a: b"), nil, exitDone, "1 same, 0 changed"},
+		"the class does not allow": {ours + parameters + migrateIngress(scheme), nil, exitToDo,
+			"the class does not allow it"},
+		"the class is broken": {strings.Replace(ours, "scheme: internal", "securityGroups: [a], inbound: [10.0.0.0/8]", 1) +
+			class + "---\n" + migrateIngress(scheme), nil, exitFail, "no Ingress has a class"},
+		"the name of the class": {strings.Replace(migrateIngress(scheme), "Name: alb", "Name: edge", 1),
+			[]string{"--class-name", "edge"}, exitDone, "1 of 1 Ingresses"},
+		"another class":            {ingressYAML("web", "web.example.com", "/"), nil, exitFail, "no Ingress has a class"},
+		"none is named":            {migrateIngress(scheme), []string{"--class-name=false"}, exitFail, "no Ingress has a class"},
+		"a bad file":               {migrateIngress(scheme) + "---\nkind: [\n", nil, exitFail, "a.yaml"},
+		"a bad annotation of ours": {migrateIngress(scheme + ", fairlead.dev/order: many"), nil, exitLess, "refused fairlead.dev/order"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := directory(t, map[string]string{"a.yaml": c.manifests})
+			got := fairlead(t, append([]string{"migrate", "--from", "alb", "--provider", "aws", "-f", dir}, c.args...)...)
+			if got.code != c.code || !strings.Contains(got.out+got.err, c.says) {
+				t.Errorf("exit code %d, want %d, and %q\n%s%s", got.code, c.code, c.says, got.out, got.err)
+			}
+		})
+	}
+	for _, args := range [][]string{{"-f", migrateFiles}, {"--from", "nginx", "-f", migrateFiles}, {"--from", "alb"},
+		{"--from", "alb", "--live", "-f", migrateFiles}, {"--from", "alb", filepath.Join(t.TempDir(), "none")}} {
+		if got := fairlead(t, append([]string{"migrate"}, args...)...); got.code != exitFail || got.err == "" {
+			t.Errorf("migrate %v ends with %d\n%s", args, got.code, got.err)
+		}
+	}
+}
