@@ -23,7 +23,8 @@ func TableOf(t *precedence.Table) Table {
 			listener{l.Port, l.Protocol, l.Certificates, l.TLSPolicy, l.Mutual, l.Inbound})
 	}
 	for _, c := range t.Certificates {
-		out.Certificates = append(out.Certificates, certificate{c.ID, c.Hosts, c.Secrets})
+		out.Certificates = append(out.Certificates, certificate{c.ID,
+			append([]string{}, c.Hosts...), c.Secrets})
 	}
 	for _, r := range t.Routes {
 		out.Routes = append(out.Routes, route{
