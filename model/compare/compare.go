@@ -16,6 +16,9 @@ type Report struct {
 	Changes   []Change    `json:"changes"`
 	Exposures []Exposure  `json:"exposures"`
 	Undecided []Undecided `json:"undecided"`
+	// Classes is how many classes of requests were compared: the routes of the first state for each
+	// host on each port.
+	Classes int `json:"-"`
 }
 
 // An Undecided has requests whose comparison exceeded the budget.
@@ -71,6 +74,7 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 		return cmp.Compare(len(a.first)+len(a.second), len(b.first)+len(b.second))
 	})
 	for _, h := range byPatterns {
+		report.Classes += len(h.first)
 		h.compare(finder)
 	}
 	withoutRepeats(all)
