@@ -29,14 +29,24 @@ no IngressClass of either controller, and so are the classes that --class-name n
 of such a class are those of the ClusterLoadBalancerClass of its name, if there is one.
 IngressClassParams are not read.
 
+With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
+their Services and classes, which need no dialect. Before that, what would be written is compiled
+and compared with what the dialect makes of the originals, over all requests and all settings. If
+anything differs, or is not decided, nothing is written. The report has the attestation: the digests
+of both, and how many classes of requests were compared. The controller of an IngressClass cannot be
+changed: delete the object, and make the new one.
+
 Exit code 0: all is the same; 2: something is changed or dropped; 3: an Ingress is refused; 1: an
-error, or no Ingress has such a class.`
+error, or no Ingress has such a class, or nothing is written.`
 
 const migrateExamples = `  # What becomes of these Ingresses?
   fairlead migrate --from alb --provider aws -f manifests/
 
   # The Ingresses of the cluster of the current kubeconfig
   fairlead migrate --from alb --provider aws --live
+
+  # Write them with annotations of Fairlead, and keep the attestation
+  fairlead migrate --from alb --provider aws -f manifests/ --write moved/ -o json > attested.json
 
   # A comment on a pull request
   fairlead migrate --from alb --provider aws -f manifests/ -o markdown`
@@ -55,6 +65,7 @@ type migrating struct {
 	from    string
 	live    bool
 	cluster access.Cluster
+	write   string
 	unread  []decision // about parameters of classes
 }
 
@@ -83,6 +94,9 @@ func newMigrate(with access.Clouds) *cobra.Command {
 	flagvalue.Complete(cmd, "from", dialects...)
 	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
 	in.cluster.ConnectionFlags(cmd.Flags())
+	cmd.Flags().StringVar(&in.write, "write", "",
+		"new or empty `DIR` for the Ingresses that are served, their Services and classes, for Fairlead alone")
+	flagvalue.Must(cmd.MarkFlagDirname("write"))
 	return cmd
 }
 
@@ -110,10 +124,16 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of the AWS Load "+
 			"Balancer Controller: --class-name names its classes"))
 	}
+	var unwritten error
+	if m.write != "" {
+		report.Attestation, unwritten = m.writeTo(cmd, with, found)
+	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
 		return err
 	}
 	switch {
+	case unwritten != nil:
+		return unwritten
 	case len(found.problems) > 0:
 		return leftOut(found.problems)
 	case len(report.Decisions) > 0 && report.Decisions[0].Outcome == dialect.Refused:

@@ -26,6 +26,8 @@ type migration struct {
 	// there once.
 	Decisions []decision        `json:"decisions"`
 	Ingresses []migratedIngress `json:"ingresses"`
+	// Attestation is there if manifests are written.
+	Attestation *attestation `json:"attestation,omitempty"`
 }
 
 // A migrationSummary counts Ingresses and annotations.
@@ -272,6 +274,10 @@ func (r migration) Text(colour output.Palette) string {
 			line("%s%s", f.Field, of)
 		}
 	}
+	if r.Attestation != nil {
+		b.WriteByte('\n')
+		line("Written: %s.", r.Attestation)
+	}
 	return b.String()
 }
 
@@ -308,5 +314,8 @@ func (r migration) Markdown() string {
 	})
 	b.Table("| Outcome | Annotation or field | What happens | Request | Of |", decisions)
 	b.Table("| Outcome | Ingress | Place | Annotations |", ingresses)
+	if r.Attestation != nil {
+		b.List("written", []string{r.Attestation.String()})
+	}
 	return b.String()
 }

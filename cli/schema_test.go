@@ -197,7 +197,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"verify", []string{"verify", verifyManifests, "testdata/verify/breaks/hosts-are-ours.yaml", "--expect", expectations}},
 		{"replay", []string{"replay", sampleFiles, "--logs", logs, "--change", broken}},
 		{"validate", []string{"validate", broken, "-k", sampleKustomization(t)}},
-		{"migrate", []string{"migrate", "--from", "alb", "-f", migrateFiles}},
+		{"migrate", []string{"migrate", "--from", "alb", "-f", migrateFiles, "--write", filepath.Join(t.TempDir(), "moved")}},
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},
 		{"explain-all", []string{"explain", "--all", "-f", broken}},

@@ -30,6 +30,9 @@ The load balancers are those of the Ingresses in files or directories; with --li
 cluster as it is, or with the files applied. A Secret that is missing is assumed to exist, with a
 certificate for the hosts that need it.
 
+With --attestation, manifests that migrate --write has written are compared with what it attested: all
+requests, and the settings of load balancers. The report is that of diff.
+
 Exit code 0: all expectations hold; 2: one is violated, or not decided; 1: an error, or no Ingress
 is served, or directories are not searched, or a class is missing. An expectation about requests
 that cannot exist is an error, and so is a field that does not exist. So is one that holds only
@@ -42,6 +45,9 @@ const verifyExamples = `  # The manifests of a repository
   fairlead verify --live --expect expectations.yaml
   fairlead verify --live manifests/ --expect expectations.yaml
 
+  # Manifests that were written by migrate, after edits
+  fairlead verify --provider aws moved/ --attestation attested.json
+
   # A comment on a pull request
   fairlead verify manifests/ --expect expectations.yaml -o markdown`
 
@@ -49,6 +55,7 @@ const verifyExamples = `  # The manifests of a repository
 type verified struct {
 	source.Input
 	expectations []string
+	attestation  string // a file
 	live         bool
 	cluster      access.Cluster
 }
@@ -65,6 +72,9 @@ func newVerify(with access.Clouds) *cobra.Command {
 		Example: verifyExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Files = append(in.Files, args...)
+			if in.attestation != "" {
+				return in.attested(cmd, with, format)
+			}
 			return runVerify(cmd, with, in, format)
 		},
 	}
@@ -75,6 +85,10 @@ func newVerify(with access.Clouds) *cobra.Command {
 	cmd.Flags().StringArrayVar(&in.expectations, "expect", nil, "`FILE` with expectations, or with "+
 		"a ConfigMap that has them, - for standard input; can be repeated")
 	flagvalue.Must(cmd.MarkFlagFilename("expect", "yaml", "yml", "json"))
+	cmd.Flags().StringVar(&in.attestation, "attestation", "", "`FILE` with what migrate --write -o json "+
+		"has printed: decide whether the files still do what their originals did")
+	flagvalue.Must(cmd.MarkFlagFilename("attestation", "json", "yaml"))
+	cmd.MarkFlagsMutuallyExclusive("attestation", "expect")
 	cmd.Flags().BoolVar(&in.live, "live", false,
 		"verify the cluster or, if there are files, the cluster in which they are applied")
 	in.cluster.ConnectionFlags(cmd.Flags())

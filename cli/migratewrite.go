@@ -1,0 +1,408 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/comparison"
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/saved"
+	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/requests"
+)
+
+// This file writes Ingresses that move in the words of Fairlead. Nothing is written before it is
+// compiled and compared with what the dialect makes of the originals.
+
+// An attestation says that manifests were compared with their originals, and that every request is
+// answered the same.
+type attestation struct {
+	Version   string `json:"version"`   // of Fairlead
+	Originals string `json:"originals"` // the digest of what the dialect makes of them
+	Written   string `json:"written"`   // that of the written manifests
+	// Classes of requests are the routes for each host on each port.
+	Classes int `json:"classes"`
+	// Routing has the tables of the dialect, as diff reads those of a plan.
+	Routing *saved.State `json:"routing"`
+	// Settings are those that the originals have, of each load balancer.
+	Settings map[lb.Key]settingTexts `json:"settings"`
+}
+
+// settingTexts are the settings of a load balancer and its parts, by the name of each.
+type settingTexts map[string]string
+
+// String returns the attestation in one line.
+func (a attestation) String() string {
+	return fmt.Sprintf("compared %s of requests, and all are answered the same; originals %s, written %s",
+		map[bool]string{true: "1 class", false: fmt.Sprintf("%d classes", a.Classes)}[a.Classes == 1],
+		a.Originals, a.Written)
+}
+
+// A manifest is a file that is written.
+type manifest struct {
+	name string
+	text []byte
+}
+
+// writeTo writes the Ingresses that are served, their class and their Services into a directory, after
+// the comparison.
+func (m *migrating) writeTo(cmd *cobra.Command, with access.Clouds, from side) (*attestation, error) {
+	if len(from.problems) > 0 {
+		return nil, errors.New("--write: not everything was read, so nothing is written")
+	}
+	if there, err := os.ReadDir(m.write); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, fmt.Errorf("--write: %s is not an empty directory", m.write))
+	}
+	files, err := from.ownManifests()
+	if err != nil {
+		return nil, fmt.Errorf("--write: %w", err)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("--write: no Ingress is served, so there is nothing to write")
+	}
+	attested, err := from.attest(cmd, with, files)
+	if err != nil {
+		return nil, fmt.Errorf("--write: nothing is written: %w", err)
+	}
+	const permissions, ofFiles = 0o777, 0o666 // without those that the umask takes
+	if err := os.MkdirAll(m.write, permissions); err != nil {
+		return nil, fmt.Errorf("--write: %w", err)
+	}
+	root, err := os.OpenRoot(m.write)
+	if err != nil {
+		return nil, fmt.Errorf("--write: %w", err)
+	}
+	defer root.Close()
+	for _, f := range files {
+		if err := root.WriteFile(f.name, f.text, ofFiles); err != nil {
+			return nil, fmt.Errorf("--write: %w", err)
+		}
+	}
+	return attested, nil
+}
+
+// ownManifests returns manifests for the Ingresses of classes with a dialect that are served, and for
+// their classes and Services.
+func (s side) ownManifests() ([]manifest, error) {
+	files := map[string]runtime.Object{}
+	snapshots, _ := ingress.Place(s.objects, s.options)
+	for _, snapshot := range snapshots {
+		if len(snapshot.Readings) == 0 {
+			continue
+		}
+		for name, reading := range snapshot.Readings {
+			own := *reading.Ingress
+			own.Status = networkingv1.IngressStatus{}
+			files["ingress."+name.Namespace+"."+name.Name+".yaml"] = &own
+		}
+		for _, service := range snapshot.Services {
+			if !slices.Contains(s.objects.Services, service) { // it has annotations of its own now
+				files["service."+service.Namespace+"."+service.Name+".yaml"] = ofService(service)
+			}
+		}
+		s.addClass(files, snapshot.Class.Name)
+	}
+	var out []manifest
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := manifestOf(files[name])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, manifest{name, text})
+	}
+	return out, nil
+}
+
+// addClass adds the IngressClass of a class with a dialect, and its parameters with the defaults of
+// the dialect.
+func (s side) addClass(files map[string]runtime.Object, name string) {
+	at := slices.IndexFunc(s.objects.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
+	class := s.objects.IngressClasses[at]
+	files["class."+name+".yaml"] = class
+	spec := ingress.FindClass(s.objects, s.options, name).LoadBalancerClassSpec
+	spec.Dialect = ""
+	ref := class.Spec.Parameters
+	for _, c := range s.objects.ClusterLoadBalancerClasses {
+		if ref.Kind == v1alpha1.KindClusterLoadBalancerClass && c.Name == ref.Name {
+			own := *c
+			spec.ProviderName = c.Spec.ProviderName
+			own.Spec = spec
+			files["parameters."+c.Name+".yaml"] = &own
+		}
+	}
+	for _, c := range s.objects.LoadBalancerClasses {
+		if ref.Kind == v1alpha1.KindLoadBalancerClass && c.Name == ref.Name && c.Namespace == *ref.Namespace {
+			own := *c
+			spec.ProviderName = c.Spec.ProviderName
+			own.Spec = spec
+			files["parameters."+c.Namespace+"."+c.Name+".yaml"] = &own
+		}
+	}
+}
+
+// ofService returns a Service without what the cluster has given to it.
+func ofService(s *corev1.Service) *corev1.Service {
+	out := s.DeepCopy()
+	out.Status = corev1.ServiceStatus{}
+	if out.Spec.ClusterIP != corev1.ClusterIPNone {
+		out.Spec.ClusterIP, out.Spec.ClusterIPs = "", nil
+	}
+	return out
+}
+
+// manifestOf returns an object as its author would write it.
+func manifestOf(o runtime.Object) ([]byte, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return nil, err
+	}
+	version := v1alpha1.GroupVersion.String()
+	var kind string
+	switch o.(type) {
+	case *networkingv1.Ingress:
+		version, kind = networkingv1.SchemeGroupVersion.String(), "Ingress"
+	case *networkingv1.IngressClass:
+		version, kind = networkingv1.SchemeGroupVersion.String(), "IngressClass"
+	case *corev1.Service:
+		version, kind = corev1.SchemeGroupVersion.String(), "Service"
+	case *v1alpha1.ClusterLoadBalancerClass:
+		kind = v1alpha1.KindClusterLoadBalancerClass
+	case *v1alpha1.LoadBalancerClass:
+		kind = v1alpha1.KindLoadBalancerClass
+	}
+	fields["apiVersion"], fields["kind"] = version, kind
+	delete(fields, "status")
+	metadata := map[string]any{}
+	all, _ := fields["metadata"].(map[string]any)
+	for _, key := range []string{"namespace", "name", "labels", "annotations"} {
+		if value, is := all[key]; is {
+			metadata[key] = value
+		}
+	}
+	if annotations, is := metadata["annotations"].(map[string]any); is {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		if len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
+	fields["metadata"] = metadata
+	return yaml.Marshal(fields)
+}
+
+// attest compiles manifests in the place of their originals, and compares both. An error says what
+// differs.
+func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest) (*attestation, error) {
+	var text bytes.Buffer
+	for _, f := range files {
+		text.WriteString("---\n")
+		text.Write(f.text)
+	}
+	own, err := manifests.Load([]string{manifests.StandardInput}, &text)
+	if err != nil {
+		return nil, err
+	}
+	after := s
+	read := ingress.Readings(s.objects, s.options)
+	after.objects.Ingresses = slices.DeleteFunc(slices.Clone(s.objects.Ingresses), func(ing *networkingv1.Ingress) bool {
+		_, is := read[ingress.Name{Namespace: ing.Namespace, Name: ing.Name}]
+		return is && !slices.ContainsFunc(own.Ingresses, func(o *networkingv1.Ingress) bool {
+			return o.Namespace == ing.Namespace && o.Name == ing.Name
+		})
+	})
+	after.objects = source.Applied(after.objects, own)
+	quiet := &cobra.Command{}
+	quiet.SetContext(cmd.Context())
+	quiet.SetErr(io.Discard) // the report has what is not served
+	old, now, _, err := bothTables(quiet, with, &s, &after)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := s.settings(cmd, with)
+	if err != nil {
+		return nil, err
+	}
+	settingsAfter, err := after.settings(cmd, with)
+	if err != nil {
+		return nil, err
+	}
+	found := compare.Tables(old, now, requests.OfCommand)
+	found.Exposures = append(found.Exposures, otherSettings(settings, settingsAfter)...)
+	if err := differing(found); err != nil {
+		return nil, err
+	}
+	before, err := s.saved(cmd, with)
+	if err != nil {
+		return nil, err
+	}
+	written, err := after.saved(cmd, with)
+	if err != nil {
+		return nil, err
+	}
+	before.Secrets = written.Secrets // the same, in annotations that saved states know
+	return &attestation{Version: operator.Version(), Originals: digestOf(before.Tables, settings),
+		Written: digestOf(written.Tables, settingsAfter), Classes: found.Classes, Routing: &before,
+		Settings: settings}, nil
+}
+
+// differing returns an error that says what differs; nil if it is certain that nothing does.
+func differing(found compare.Report) error {
+	var out []error
+	for _, e := range found.Exposures {
+		out = append(out, fmt.Errorf("%s of %s would be %s, and is %s", e.Setting, e.LoadBalancer, e.After, e.Before))
+	}
+	for _, c := range found.Changes {
+		out = append(out, fmt.Errorf("%s would get %s, and gets %s", c.Curl, c.After.Action, c.Before.Action))
+	}
+	for _, u := range found.Undecided {
+		out = append(out, fmt.Errorf("not decided: %s", undecided(u)))
+	}
+	if more := len(out) - mostShown; more > 0 {
+		out = append(out[:mostShown], fmt.Errorf("there are %s more", output.Number(more, "difference")))
+	}
+	return errors.Join(out...)
+}
+
+// settings returns the settings of load balancers that are not compared by requests: attributes, health
+// checks and tags. Certificates are compared with the requests.
+func (s side) settings(cmd *cobra.Command, with access.Clouds) (map[lb.Key]settingTexts, error) {
+	programs, _, err := s.programs(cmd, with, nil)
+	out := map[lb.Key]settingTexts{}
+	for _, p := range programs {
+		all := settingTexts{}
+		out[p.LoadBalancer.Key] = all
+		add := func(part string, values map[string]string) {
+			all[part] = "made"
+			for name, value := range values {
+				if name != "certificates" {
+					all[part+": "+name] = value
+				}
+			}
+		}
+		known := plan.SettingsOfWanted(p.LoadBalancer)
+		add("load balancer", known.LoadBalancer)
+		for port, values := range known.Listeners {
+			add(fmt.Sprintf("port %d", port), values)
+		}
+		for group, values := range known.TargetGroups {
+			add(fmt.Sprintf("target group %v", group), values)
+		}
+	}
+	return out, err
+}
+
+// otherSettings returns the settings that differ.
+func otherSettings(before, after map[lb.Key]settingTexts) (out []compare.Exposure) {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		names := maps.Clone(before[key])
+		maps.Copy(names, after[key])
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			part, _, _ := strings.Cut(name, ": ")
+			both := before[key][part] != "" && after[key][part] != "" // otherwise requests show it
+			if old, now := before[key][name], after[key][name]; both && old != now {
+				out = append(out, compare.Exposure{LoadBalancer: key, Setting: name,
+					Before: cmp.Or(old, "unset"), After: cmp.Or(now, "unset"), Protection: compare.Same})
+			}
+		}
+	}
+	return out
+}
+
+// digestOf returns the SHA-256 of tables and settings.
+func digestOf(tables []saved.Table, settings map[lb.Key]settingTexts) string {
+	text, err := json.Marshal([]any{tables, settings})
+	if err != nil {
+		panic(err) // they were made by this process
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+}
+
+// attested compares files with what migrate --write attested of their originals.
+func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output.Format) error {
+	if err := v.RequireFiles(v.live); err != nil {
+		return err
+	}
+	before, settings, err := readAttestation(v.attestation)
+	if err != nil {
+		return fmt.Errorf("--attestation %s: %w", v.attestation, err)
+	}
+	after, _, err := v.read(cmd)
+	if err != nil {
+		return err
+	}
+	old, now, told, err := bothTables(cmd, with, &before, &after)
+	if err != nil {
+		return err
+	}
+	found := compare.Tables(old, now, requests.OfCommand)
+	others, err := after.settings(cmd, with)
+	if err != nil {
+		return err
+	}
+	found.Exposures = append(found.Exposures, otherSettings(settings, others)...)
+	report := comparison.ReportOf(found, len(old)+len(now), comparison.ProblemsOf(nil, after.problems))
+	if !v.live {
+		report.NotCompared = notServed(&v.Input, len(now), told, "")
+	}
+	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
+		return err
+	}
+	switch {
+	case len(report.NotCompared) > 0:
+		return errNotServed(report.NotCompared)
+	case len(after.problems) > 0:
+		return leftOut(after.problems)
+	case report.Differs():
+		return errToDo
+	}
+	return nil
+}
+
+// readAttestation reads an attestation in what migrate -o json has printed.
+func readAttestation(file string) (side, map[lb.Key]settingTexts, error) {
+	text, err := manifests.ReadFile(file, saved.MostBytes)
+	if err != nil {
+		return side{}, nil, err
+	}
+	if text, err = manifests.ToJSON(text); err != nil {
+		return side{}, nil, err
+	}
+	var report struct {
+		Attestation *attestation `json:"attestation"`
+	}
+	switch err := json.Unmarshal(text, &report); {
+	case err != nil:
+		return side{}, nil, err
+	case report.Attestation == nil || report.Attestation.Routing == nil:
+		return side{}, nil, errors.New("it has no attestation, which `fairlead migrate --write` prints with -o json")
+	}
+	a := report.Attestation
+	if made := digestOf(a.Routing.Tables, a.Settings); made != a.Originals {
+		return side{}, nil, fmt.Errorf("it was changed since, or printed by another version (%s): its "+
+			"digest is %s, and what it is of has %s", a.Version, a.Originals, made)
+	}
+	return side{state: a.Routing}, a.Settings, nil
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/test/page"
+)
+
+// This file tests migrate --write and verify --attestation.
+
+// migrated writes the manifests of migrateFiles, and returns them by name, and their attestation.
+func migrated(t *testing.T) (files map[string]string, attested string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "moved")
+	got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", migrateFiles, "--write", dir, "-o", "json")
+	if got.code != exitLess {
+		t.Fatalf("exit code %d\n%s", got.code, got.err)
+	}
+	attested = filepath.Join(t.TempDir(), "attested.json")
+	write(t, attested, got.out)
+	files = map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files, attested
+}
+
+func TestMigrateWrites(t *testing.T) {
+	files, _ := migrated(t)
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&all, "# %s\n%s", name, files[name])
+	}
+	page.Check(t, "testdata/migrate-written.txt", all.String())
+	again, _ := migrated(t)
+	if !maps.Equal(files, again) {
+		t.Error("what is written twice differs")
+	}
+	if got := fairlead(t, "plan", "--provider", "aws", "-f", directory(t, files)); got.code != exitToDo ||
+		strings.Contains(got.out, "alb.ingress.kubernetes.io") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+}
+
+func TestMigrateWritesNothing(t *testing.T) {
+	full := directory(t, map[string]string{"there": ""})
+	refused := directory(t, map[string]string{"a.yaml": migrateIngress("alb.ingress.kubernetes.io/web-acl-id: a")})
+	bad := directory(t, map[string]string{"a.yaml": migrateIngress("a: b") + "---\nkind: [\n"})
+	// A Service is read with its annotations by an Ingress of another class, too.
+	shared := directory(t, map[string]string{"a.yaml": migrateIngress("a: b") + `---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop, annotations: {alb.ingress.kubernetes.io/healthcheck-path: /healthz}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress}
+---
+` + strings.Replace(ingressYAML("own", "own.example.com", "/"), "pay", "web", 1)})
+	for want, from := range map[string]string{
+		"is not an empty directory": migrateFiles, "nothing to write": refused, "not everything was read": bad,
+		"health check path of fairlead/shop/own": shared,
+	} {
+		dir := filepath.Join(t.TempDir(), "moved")
+		if from == migrateFiles {
+			dir = full
+		}
+		got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", from, "--write", dir)
+		entries, _ := os.ReadDir(dir)
+		if got.code != exitFail || !strings.Contains(got.err, want) || len(entries) > 0 && dir != full {
+			t.Errorf("exit code %d, %d files, want %q\n%s%s", got.code, len(entries), want, got.out, got.err)
+		}
+	}
+}
+
+// An edit changes a file: the first text becomes the second, where @ is a random number.
+type edit struct{ file, from, to string }
+
+// These edits of the written manifests matter.
+var telling = []edit{
+	{"ingress.shop.plain.yaml", "host: plain", "host: plain@"},
+	{"ingress.shop.plain.yaml", "name: web\n", "name: web@\n"},
+	{"ingress.shop.plain.yaml", "number: 80", "number: 80@"},
+	{"ingress.shop.plain.yaml", "path: /\n", "path: /@\n"},
+	{"ingress.shop.plain.yaml", "pathType: Prefix", "pathType: Exact"},
+	{"ingress.shop.plain.yaml", "/healthz", "/healthz/@"},
+	{"ingress.shop.plain.yaml", "annotations:\n", "annotations:\n    fairlead.dev/inbound: 10.@.0.0/16\n"},
+	{"ingress.shop.plain.yaml", "annotations:\n", "annotations:\n    fairlead.dev/listen-ports: HTTP:8@\n"},
+	{"ingress.shop.plain.yaml", "annotations:\n", "annotations:\n    fairlead.dev/tags: a=@\n"},
+	{"ingress.shop.plain.yaml", "      - backend:", "      - {path: /@, pathType: Exact, backend: {service: {name: x, port: {number: 80}}}}\n      - backend:"},
+	{"ingress.shop.web.yaml", "weight: 90", "weight: 9@"},
+	{"ingress.shop.web.yaml", "name: next", "name: next@"},
+	{"ingress.shop.web.yaml", "scheme: internet-facing", "scheme: internal"},
+	{"ingress.shop.web.yaml", "HTTPS:443", "HTTPS:443,HTTP:8@"},
+	{"ingress.shop.web.yaml", "    fairlead.dev/ssl-redirect: \"443\"\n", ""},
+	{"ingress.shop.web.yaml", "fairlead.dev/backends: |", "fairlead.dev/tls-policy: p@\n    fairlead.dev/backends: |"},
+	{"ingress.shop.other.yaml", "host: other.example.com", "host: \"*.other@.example.com\""},
+	{"ingress.shop.other.yaml", "ingressClassName: alb", "ingressClassName: alb@"},
+	{"parameters.alb.yaml", "targetType: instance", "targetType: ip"},
+	{"parameters.alb.yaml", "spec:\n", "spec:\n  attributes: {idle_timeout.timeout_seconds: \"1@\"}\n"},
+	{"service.shop.web.yaml", "\"30\"", "\"2@\""},
+}
+
+// These edits do not.
+var idle = []edit{
+	{"ingress.shop.plain.yaml", "spec:\n", "# a comment of @\nspec:\n"},
+	{"ingress.shop.plain.yaml", "annotations:\n", "annotations:\n    example.com/note: \"@\"\n"},
+	{"ingress.shop.plain.yaml", "metadata:\n", "metadata:\n  labels: {app: \"@\"}\n"},
+	{"ingress.shop.plain.yaml", "annotations:\n", "annotations:\n    fairlead.dev/scheme: internal\n"},
+	{"ingress.shop.plain.yaml", "host: plain.example.com", "host: 'plain.example.com' # @"},
+	{"ingress.shop.plain.yaml", "        pathType: Prefix\n", "        pathType: Prefix\n      - {path: /@, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}\n"},
+	{"ingress.shop.web.yaml", "path: /static/*", "path: /static@/*"}, // which no request reaches
+	{"ingress.shop.web.yaml", "HTTP:80,HTTPS:443", "HTTPS:443, HTTP:80"},
+	{"ingress.shop.web.yaml", "metadata:\n", "metadata:\n  labels: {app: \"@\"}\n"},
+	{"ingress.shop.other.yaml", "metadata:\n", "metadata:\n  annotations: {fairlead.dev/listen-ports: 'HTTP:80'}\n"},
+	{"ingress.shop.other.yaml", "apiVersion: networking.k8s.io/v1\n", "---\n# @\napiVersion: networking.k8s.io/v1\n"},
+	{"parameters.alb.yaml", "metadata:\n", "metadata:\n  labels: {app: \"@\"}\n"},
+	{"service.shop.web.yaml", "    app: web\n", "    app: web\n    tier: \"@\"\n"},
+	{"class.alb.yaml", "metadata:\n", "metadata:\n  annotations: {example.com/note: \"@\"}\n"},
+}
+
+// TestAttestationsFailForEditsThatMatter, and for no others.
+func TestAttestationsFailForEditsThatMatter(t *testing.T) {
+	files, attested := migrated(t)
+	from := cmp.Or(*seed, rand.Uint64())
+	t.Logf("-seed %d", from)
+	random := rand.New(rand.NewPCG(from, 0))
+	n := 200
+	if testing.Short() {
+		n = len(telling)
+	}
+	for i := range 2 * n {
+		some, matters := telling, true
+		if i%2 == 1 {
+			some, matters = idle, false
+		}
+		e := some[i/2%len(some)]
+		if !strings.Contains(files[e.file], e.from) {
+			t.Fatalf("%s has no %q", e.file, e.from)
+		}
+		changed := maps.Clone(files)
+		changed[e.file] = strings.Replace(files[e.file], e.from,
+			strings.ReplaceAll(e.to, "@", fmt.Sprint(1+random.IntN(9))), 1)
+		got := fairlead(t, "verify", "--provider", "aws", "--attestation", attested, directory(t, changed))
+		if (got.code != exitDone) != matters {
+			t.Errorf("exit code %d, and the edit matters: %t\n%s%s%s", got.code, matters, changed[e.file], got.out, got.err)
+		}
+	}
+}
+
+func TestAttestationsThatAreNone(t *testing.T) {
+	files, attested := migrated(t)
+	dir := directory(t, files)
+	text, err := os.ReadFile(attested)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, file := range map[string]string{
+		"no attestation": `{"summary": {}}`, "it was changed since": strings.Replace(string(text), "/healthz", "/health", 1),
+		"attested": "{",
+	} {
+		name := filepath.Join(t.TempDir(), "attested")
+		write(t, name, file)
+		if got := fairlead(t, "verify", "--provider", "aws", "--attestation", name, dir); got.code != exitFail ||
+			!strings.Contains(got.err, want) {
+			t.Errorf("exit code %d, want %q\n%s", got.code, want, got.err)
+		}
+	}
+	if got := fairlead(t, "verify", "--attestation", attested, dir); got.code != exitFail ||
+		!strings.Contains(got.err, "--provider aws") {
+		t.Errorf("another provider: exit code %d\n%s", got.code, got.err)
+	}
+	if got := fairlead(t, "verify", "--attestation", attested); got.code != exitFail {
+		t.Errorf("no files: exit code %d", got.code)
+	}
+}
