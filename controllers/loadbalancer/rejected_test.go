@@ -756,3 +756,43 @@ func lastOf(seen *lb.Observed) lb.ObservedRule {
 	rules := seen.Listener(80).Rules
 	return rules[len(rules)-1]
 }
+
+// The cloud does not delete a rule of bob. A rule for any host that came before it in order, with a 403, goes:
+// what it kept from the other one is kept from it nevertheless.
+func TestARuleThatStaysIsNotUncoveredInOrder(t *testing.T) {
+	for _, above := range []string{"", "*.example"} {
+		t.Run(above, func(t *testing.T) {
+			page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
+			page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+			r := restart{newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+				gated(c)
+				c.Precedence = v1alpha1.PrecedenceOrder
+			}, page, ruleBook(noAdmin)), page}
+			r.put(joins("alice", "web", "alice.example", "/p"))
+			r.asksForPage("a", above, "/admin")
+			r.work()
+			r.put(joins("bob", "b", "b.example", "/"))
+			r.work()
+			r.answers("b.example", "/admin", "403")
+			r.answers("b.example", "/p", "bob/web")
+			r.cloud.Refuses = func(s plan.Step) error {
+				if _, deletes := s.(plan.DeleteRule); deletes && strings.Contains(s.Detail(), "bob/") {
+					return errors.New("InternalFailure")
+				}
+				return nil
+			}
+			r.remove("bob", "a", false)
+			r.remove("bob", "b", false)
+			r.put(joins("alice", "web", "alice.example", "/new"))
+			for range 2 {
+				_, _ = r.Reconcile(t.Context(), sharedKey)
+				r.answers("b.example", "/admin", "403")
+				r.answers("alice.example", "/new", "alice/web")
+				r.answers("alice.example", "/p", "404")
+			}
+			r.cloud.Refuses = nil
+			r.work()
+			r.answers("b.example", "/admin", "404")
+		})
+	}
+}

@@ -286,6 +286,10 @@ func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 		// have for other hosts does not: rules for these may be before them.
 		first, last := want.Rules[:next:next], []lb.Rule{stays}
 		for _, r := range want.Rules[next:] {
+			if r.Stays { // neither of both is moved
+				last = addNew(last, &r)
+				continue
+			}
 			more, others := w.split(r, func(host routing.Host) bool { return isBelow(host, stays) })
 			first, last = addNew(first, more), addNew(last, others)
 		}
@@ -342,7 +346,13 @@ func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule
 		}
 	}
 	for _, r := range l.Rules {
-		if r.Priority >= priority || !covers(r.Rule, stays) {
+		if r.Priority >= priority {
+			continue
+		}
+		if part, is := coversInOrder(r.Rule, stays); is && !contains(want.Rules, part) && !contains(want.Rules, r.Rule) {
+			add(part)
+		}
+		if !covers(r.Rule, stays) {
 			continue
 		}
 		part, is := r.ForHosts(func(host routing.Host) bool { return isOf(host, stays) })
@@ -383,6 +393,24 @@ func covers(r, stays lb.Rule) bool {
 		}) && !slices.ContainsFunc(plan.NamespacesOf(r), func(namespace string) bool {
 			return !slices.Contains(plan.NamespacesOf(stays), namespace)
 		})
+}
+
+// coversInOrder returns what a rule of the cloud for less specific hosts keeps from a later one that stays,
+// with another action of its namespaces: where routes are in order, it may come first.
+func coversInOrder(r, stays lb.Rule) (part lb.Rule, is bool) {
+	hosts := stays.Condition("host")
+	if hosts == nil || lb.SameAction(r.Action, stays.Action) || !slices.ContainsFunc(r.Hosts(), func(above routing.Host) bool {
+		return !slices.ContainsFunc(stays.Hosts(), func(host routing.Host) bool { return host == above || !above.Covers(host) })
+	}) || slices.ContainsFunc(plan.NamespacesOf(r), func(namespace string) bool {
+		return !slices.Contains(plan.NamespacesOf(stays), namespace)
+	}) {
+		return r, false
+	}
+	part = r
+	part.Conditions = append([]lb.Condition{*hosts}, slices.DeleteFunc(slices.Clone(r.Conditions), func(c lb.Condition) bool {
+		return c.Field == "host"
+	})...)
+	return part, true
 }
 
 // isBelow reports whether a rule answers requests for a host as those for a less specific one.
