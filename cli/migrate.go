@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -26,8 +25,7 @@ refused. First comes what needs a decision, the worst first, then each Ingress.
 --from alb is for the AWS Load Balancer Controller. Its IngressClasses, those of the controller
 ` + albController + `, are taken for classes of Fairlead with dialect: alb. So is the class alb if there is
 no IngressClass of either controller, and so are the classes that --class-name names. The parameters
-of such a class are those of the ClusterLoadBalancerClass of its name, if there is one.
-IngressClassParams are not read.
+of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of its name.
 
 With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
 their Services and classes, which need no dialect. Before that, what would be written is compiled
@@ -66,7 +64,6 @@ type migrating struct {
 	live    bool
 	cluster access.Cluster
 	write   string
-	unread  []decision // about parameters of classes
 }
 
 func newMigrate(with access.Clouds) *cobra.Command {
@@ -119,8 +116,8 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	report := m.report(&found, places, told)
-	if len(report.Ingresses) == 0 {
+	report := reportMigration(&found, places, told)
+	if len(report.Ingresses) == 0 && len(report.Decisions) == 0 {
 		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of the AWS Load "+
 			"Balancer Controller: --class-name names its classes"))
 	}
@@ -157,7 +154,6 @@ func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
 		out.problems, err = manifests.AllLeftOut(err)
 		out.options = m.Options(out.objects)
 	}
-	m.unread = unreadParameters(out.objects)
 	out.objects = m.takeClasses(out.objects)
 	out.options.AssumeClasses, out.options.TakenClasses = nil, nil
 	return out, places, err
@@ -198,12 +194,14 @@ func takeClass(o *ingress.Objects, name string) {
 	case o.IngressClasses[at].Spec.Controller == ingress.ControllerName:
 		return
 	default:
-		class.ObjectMeta = o.IngressClasses[at].ObjectMeta
+		class = o.IngressClasses[at].DeepCopy()
 		o.IngressClasses[at] = class
 	}
-	class.Spec = networkingv1.IngressClassSpec{Controller: ingress.ControllerName,
-		Parameters: &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
-			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name, Scope: new("Cluster")}}
+	class.Spec.Controller = ingress.ControllerName
+	if class.Spec.Parameters == nil || !ingress.IsForeign(class.Spec.Parameters) {
+		class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
+			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name, Scope: new("Cluster")}
+	}
 	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	at = slices.IndexFunc(o.ClusterLoadBalancerClasses,
 		func(c *v1alpha1.ClusterLoadBalancerClass) bool { return c.Name == name })
@@ -214,22 +212,4 @@ func takeClass(o *ingress.Objects, name string) {
 		o.ClusterLoadBalancerClasses[at] = parameters
 	}
 	parameters.Spec.Dialect = v1alpha1.DialectALB
-}
-
-// unreadParameters returns a decision about IngressClasses of the other controller whose parameters
-// are not read, which may restrict the clients that may connect.
-func unreadParameters(o ingress.Objects) (out []decision) {
-	for _, c := range o.IngressClasses {
-		written := slices.ContainsFunc(o.ClusterLoadBalancerClasses,
-			func(p *v1alpha1.ClusterLoadBalancerClass) bool { return p.Name == c.Name })
-		if c.Spec.Controller != albController || c.Spec.Parameters == nil || written {
-			continue
-		}
-		out = append(out, decision{fieldVerdict: fieldVerdict{Field: "spec.parameters", Outcome: dialect.Refused,
-			Message: fmt.Sprintf("its %s %s is not read, and it may set the scheme, certificates, groups, and "+
-				"the clients that may connect: write these into a ClusterLoadBalancerClass with the name %s",
-				c.Spec.Parameters.Kind, c.Spec.Parameters.Name, c.Name)},
-			Objects: []string{"IngressClass " + c.Name}})
-	}
-	return out
 }

@@ -44,6 +44,12 @@ metadata: {name: alb}
 spec: {scheme: internal}
 ---
 `
+	const edge = `apiVersion: elbv2.k8s.aws/v1beta1
+kind: IngressClassParams
+metadata: {name: edge}
+spec: {scheme: internal}
+---
+`
 	const scheme = "alb.ingress.kubernetes.io/scheme: internet-facing"
 	cases := map[string]struct {
 		manifests string
@@ -51,15 +57,17 @@ spec: {scheme: internal}
 		code      int
 		says      string
 	}{
-		"all the same":            {migrateIngress(scheme), nil, exitDone, "1 of 1 Ingresses can move as they are"},
-		"something is dropped":    {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
-		"something is refused":    {rest, nil, exitLess, "refused shop/guarded"},
-		"parameters are not read": {parameters + migrateIngress(scheme), nil, exitLess, "IngressClassParams edge is not read"},
-		"parameters of ours are":  {ours + parameters + migrateIngress("a: b"), nil, exitDone, "1 same, 0 changed"},
-		"the class does not allow": {ours + parameters + migrateIngress(scheme), nil, exitToDo,
+		"all the same":           {migrateIngress(scheme), nil, exitDone, "1 of 1 Ingresses can move as they are"},
+		"something is dropped":   {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
+		"something is refused":   {rest, nil, exitLess, "refused shop/guarded"},
+		"parameters are missing": {parameters + migrateIngress(scheme), nil, exitLess, "IngressClassParams edge"},
+		"parameters are read":    {parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 of 1"},
+		"parameters decide":      {parameters + edge + migrateIngress(scheme), nil, exitDone, "same alb.ingress.kubernetes.io/scheme"},
+		"parameters of ours are": {ours + parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 same, 0 changed"},
+		"the class does not allow": {ours + class + "---\n" + migrateIngress(scheme), nil, exitToDo,
 			"the class does not allow it"},
 		"the class is broken": {strings.Replace(ours, "scheme: internal", "securityGroups: [a], inbound: [10.0.0.0/8]", 1) +
-			class + "---\n" + migrateIngress(scheme), nil, exitFail, "no Ingress has a class"},
+			class + "---\n" + migrateIngress(scheme), nil, exitLess, "security groups of one's own"},
 		"the name of the class": {strings.Replace(migrateIngress(scheme), "Name: alb", "Name: edge", 1),
 			[]string{"--class-name", "edge"}, exitDone, "1 of 1 Ingresses"},
 		"another class":            {ingressYAML("web", "web.example.com", "/"), nil, exitFail, "no Ingress has a class"},
@@ -81,5 +89,27 @@ spec: {scheme: internal}
 		if got := fairlead(t, append([]string{"migrate"}, args...)...); got.code != exitFail || got.err == "" {
 			t.Errorf("migrate %v ends with %d\n%s", args, got.code, got.err)
 		}
+	}
+}
+
+// TestMigrateWritesIngressClassParams as fields of the class and annotations.
+func TestMigrateWritesIngressClassParams(t *testing.T) {
+	from := directory(t, map[string]string{"a.yaml": migrateIngress("a: b") + `---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: edge}}
+---
+apiVersion: elbv2.k8s.aws/v1beta1
+kind: IngressClassParams
+metadata: {name: edge}
+spec: {scheme: internet-facing, inboundCIDRs: [10.0.0.0/8]}
+`})
+	dir := filepath.Join(t.TempDir(), "moved")
+	got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", from, "--write", dir)
+	text, err := os.ReadFile(filepath.Join(dir, "parameters.alb.yaml"))
+	if err != nil || got.code != exitDone || !strings.Contains(string(text), "scheme: internet-facing") ||
+		!strings.Contains(string(text), "10.0.0.0/8") {
+		t.Errorf("exit code %d, %v\n%s%s%s", got.code, err, text, got.out, got.err)
 	}
 }

@@ -82,12 +82,12 @@ func byOutcome(a, b dialect.Outcome) int {
 	return cmp.Compare(slices.Index(worst, a), slices.Index(worst, b))
 }
 
-// report says what becomes of the Ingresses, with what the compiler found.
-func (m *migrating) report(s *side, places manifests.Places, told []diag.Diagnostic) migration {
+// reportMigration says what becomes of the Ingresses, with what the compiler found.
+func reportMigration(s *side, places manifests.Places, told []diag.Diagnostic) migration {
 	if !s.live {
 		told = program.AmongFiles(told)
 	}
-	r := migration{Decisions: slices.Clone(m.unread), Ingresses: []migratedIngress{}}
+	r := migration{Decisions: []decision{}, Ingresses: []migratedIngress{}}
 	readings := ingress.Readings(s.objects, s.options)
 	names := slices.SortedFunc(maps.Keys(readings), func(a, b ingress.Name) int {
 		return strings.Compare(a.String(), b.String())
@@ -119,9 +119,6 @@ func (m *migrating) report(s *side, places manifests.Places, told []diag.Diagnos
 	slices.SortStableFunc(r.Decisions, func(a, b decision) int {
 		return cmp.Or(byOutcome(a.Outcome, b.Outcome), len(b.Objects)-len(a.Objects))
 	})
-	if r.Decisions == nil {
-		r.Decisions = []decision{}
-	}
 	return r
 }
 
@@ -205,7 +202,7 @@ func (r *migration) decide(f ofObject, places manifests.Places) {
 // decideAboutClasses adds the errors in classes and their parameters.
 func (r *migration) decideAboutClasses(told []diag.Diagnostic) {
 	for _, d := range told {
-		if d.Severity == diag.Error && d.Source.Namespace == "" && strings.HasSuffix(d.Source.Kind, "Class") {
+		if d.Severity == diag.Error && d.Source.Namespace == "" && strings.Contains(d.Source.Kind, "Class") {
 			object := diag.Source{Kind: d.Source.Kind, Name: d.Source.Name}
 			r.Decisions = append(r.Decisions, decision{
 				fieldVerdict{d.Source.Field, dialect.Refused, d.Message, ""}, []string{object.String()}})

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -142,26 +143,35 @@ func (s side) ownManifests() ([]manifest, error) {
 func (s side) addClass(files map[string]runtime.Object, name string) {
 	at := slices.IndexFunc(s.objects.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
 	class := s.objects.IngressClasses[at]
+	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	ref := class.Spec.Parameters
+	if ingress.IsForeign(ref) { // the parameters of the class's name have all
+		class = class.DeepCopy()
+		class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
+			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name, Scope: new("Cluster")}
+		ref = class.Spec.Parameters
+	}
 	files["class."+name+".yaml"] = class
 	spec := ingress.FindClass(s.objects, s.options, name).LoadBalancerClassSpec
 	spec.Dialect = ""
-	ref := class.Spec.Parameters
-	for _, c := range s.objects.ClusterLoadBalancerClasses {
-		if ref.Kind == v1alpha1.KindClusterLoadBalancerClass && c.Name == ref.Name {
-			own := *c
-			spec.ProviderName = c.Spec.ProviderName
-			own.Spec = spec
-			files["parameters."+c.Name+".yaml"] = &own
-		}
-	}
 	for _, c := range s.objects.LoadBalancerClasses {
 		if ref.Kind == v1alpha1.KindLoadBalancerClass && c.Name == ref.Name && c.Namespace == *ref.Namespace {
 			own := *c
 			spec.ProviderName = c.Spec.ProviderName
 			own.Spec = spec
 			files["parameters."+c.Namespace+"."+c.Name+".yaml"] = &own
+			return
 		}
 	}
+	for _, c := range s.objects.ClusterLoadBalancerClasses {
+		if c.Name == ref.Name {
+			parameters = c
+			spec.ProviderName = c.Spec.ProviderName
+		}
+	}
+	own := *parameters
+	own.Spec = spec
+	files["parameters."+own.Name+".yaml"] = &own
 }
 
 // ofService returns a Service without what the cluster has given to it.

@@ -31,7 +31,8 @@ cluster as it is, or with the files applied. A Secret that is missing is assumed
 certificate for the hosts that need it.
 
 With --attestation, manifests that migrate --write has written are compared with what it attested: all
-requests, and the settings of load balancers. The report is that of diff.
+requests, and the settings of load balancers. Give it the Services and Secrets, too, that migrate had
+and did not write. The report is that of diff.
 
 Exit code 0: all expectations hold; 2: one is violated, or not decided; 1: an error, or no Ingress
 is served, or directories are not searched, or a class is missing. An expectation about requests
