@@ -22,7 +22,7 @@ type Input struct {
 	Service func(name string) *corev1.Service
 	// Parameters are what an object beside the class says; nil for none.
 	Parameters *Parameters
-	// Beside are the other Ingresses of the class in the Ingress's namespace.
+	// Beside are the other Ingresses of the class in the Ingress's namespace, oldest first.
 	Beside []*networkingv1.Ingress
 }
 
@@ -56,6 +56,7 @@ type Reading struct {
 // A Verdict is what becomes of an annotation or a field of an Ingress or a Service.
 type Verdict struct {
 	Service string // that has the annotation; "" for the Ingress
+	Beside  string // the other Ingress that has it; "" for none
 	Key     string // the annotation, or the field
 	Outcome Outcome
 	// Message says what happens, and what to write; "" if there is nothing to say.
@@ -63,6 +64,10 @@ type Verdict struct {
 	// Request is one that shows the difference, of Changed: a URL.
 	Request string
 }
+
+// DueToOthers reports whether an object beside the Ingress leads to the verdict. It can change while the
+// Ingress stays as it is.
+func (v Verdict) DueToOthers() bool { return v.Service != "" || v.Beside != "" }
 
 // An Outcome is what becomes of an annotation or a field.
 type Outcome string

@@ -48,6 +48,10 @@ type reader struct {
 	ports    ports
 	backends map[string]v1alpha1.BackendSpec
 	when     []entry
+	// what many paths may name is read once
+	known      map[networkingv1.IngressServiceBackend]knownBackend
+	conditions map[string]made // by backend
+	size       int             // bytes of the rules that were written
 	// read are the annotations that belong to a backend of the Ingress, and were read with it
 	read map[string]bool
 }
@@ -55,6 +59,7 @@ type reader struct {
 // Read reads an Ingress.
 func Read(in dialect.Input) dialect.Reading {
 	r := &reader{Input: in, backends: map[string]v1alpha1.BackendSpec{}, read: map[string]bool{},
+		known: map[networkingv1.IngressServiceBackend]knownBackend{}, conditions: map[string]made{},
 		out: dialect.Reading{Origins: map[string]string{}, Fields: map[string]string{}}}
 	r.Ingress = r.decided(in.Ingress)
 	ing := r.Ingress.DeepCopy()
@@ -176,6 +181,10 @@ func (r *reader) take(key string, m made) {
 			m = refused("%s", why)
 			break
 		}
+		if r.isWritten(own) {
+			m = writtenTwice(own)
+			break
+		}
 		if before, twice := r.out.Ingress.Annotations[own]; twice && r.out.Origins[own] != "" && joined[own] {
 			value = before + "," + value
 		}
@@ -210,8 +219,19 @@ func (r *reader) annotation(name string) (string, bool) {
 
 // set sets an annotation of Fairlead that an annotation of the author, or a field, leads to.
 func (r *reader) set(own, value, origin string) {
+	if r.isWritten(own) {
+		r.say(dialect.Verdict{Key: own, Outcome: dialect.Refused, Message: writtenTwice(origin).message})
+		return
+	}
 	r.out.Ingress.Annotations[own] = value
 	r.out.Origins[own] = origin
+}
+
+// isWritten reports whether the author has written an annotation of Fairlead: neither counts more then.
+func (r *reader) isWritten(own string) bool { _, is := r.Annotations[own]; return is }
+
+func writtenTwice(other string) made {
+	return refused("%s says the same or another thing: leave one of the two out", other)
 }
 
 // put writes the Backends and conditions into the Ingress.

@@ -67,6 +67,8 @@ func (r *reader) listen() {
 	case listed && err == nil:
 		r.ports = found
 	case listed: // it is refused
+	case r.isWritten(settings.ListenPorts):
+		r.ports, _ = settings.ParsePorts(ing.Annotations[settings.ListenPorts]) // settings refuse a wrong one
 	case certified:
 		r.ports = ports{{Protocol: v1alpha1.ProtocolHTTPS, Port: 443}}
 		r.set(settings.ListenPorts, r.ports.String(), Prefix+"certificate-arn")
@@ -84,6 +86,7 @@ func (r *reader) certificates() {
 	asked := ing.Spec.TLS
 	ing.Spec.TLS = nil
 	switch secure := len(r.ports.of(v1alpha1.ProtocolHTTPS)) > 0; {
+	case !secure && certified && r.isWritten(settings.CertificateARN): // settings tell
 	case !secure && certified:
 		delete(ing.Annotations, settings.CertificateARN)
 		r.judge(Prefix+"certificate-arn", dialect.Dropped, "no HTTPS port is listed in "+Prefix+
@@ -108,9 +111,11 @@ func (r *reader) certificates() {
 // host and the default backend are served with them.
 func (r *reader) discovered(asked []networkingv1.IngressTLS) []networkingv1.IngressTLS {
 	var hosts []string
+	known := map[string]bool{}
 	anyHost := r.Spec.DefaultBackend != nil
 	add := func(host string) {
-		if host != "" && !slices.Contains(hosts, host) {
+		if host != "" && !known[host] {
+			known[host] = true
 			hosts = append(hosts, host)
 		}
 	}
@@ -147,13 +152,17 @@ func (r *reader) judge(key string, outcome dialect.Outcome, message string) {
 // HTTP of its group, those of others too (model_builder.go).
 func (r *reader) redirect() {
 	port, own := r.annotation("ssl-redirect")
-	from := Prefix + "ssl-redirect"
+	from, beside := Prefix+"ssl-redirect", ""
+	if !own && r.isWritten(settings.SSLRedirect) {
+		return
+	}
 	if _, decided := insteadOf(r.Parameters, from); !own && !decided {
 		group, grouped := r.annotation("group.name")
 		for _, other := range r.Beside {
 			if value, is := other.Annotations[from]; is && grouped && other.Annotations[Prefix+"group.name"] == group {
 				port, own = value, true
-				from = "of Ingress " + other.Name
+				from, beside = "of Ingress "+other.Name, other.Name
+				break // the oldest decides
 			}
 		}
 	}
@@ -168,9 +177,10 @@ func (r *reader) redirect() {
 		return
 	case err != nil || !slices.Contains(secure, int32(n)):
 		if from != Prefix+"ssl-redirect" {
-			r.say(dialect.Verdict{Key: Prefix + "ssl-redirect", Outcome: dialect.Refused, Message: fmt.Sprintf("the one %s "+
-				"redirects all requests over HTTP of the group to port %s, where this Ingress is not served: list {\"HTTPS\": %s} "+
-				"in %slisten-ports", from, diag.Cut(port), diag.Cut(port), Prefix)})
+			r.say(dialect.Verdict{Beside: beside, Key: Prefix + "ssl-redirect", Outcome: dialect.Refused, Message: fmt.Sprintf(
+				"the one %s redirects all requests over HTTP of the group to port %s, where this Ingress is not served: "+
+					"list {\"HTTPS\": %s} "+
+					"in %slisten-ports", from, diag.Cut(port), diag.Cut(port), Prefix)})
 		}
 		return // settings refuse it
 	}

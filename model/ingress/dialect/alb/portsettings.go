@@ -84,7 +84,7 @@ func compact(value any) string {
 // portSettings leaves out the settings of ports on which the Ingress does not listen.
 func (r *reader) portSettings() {
 	own := r.out.Ingress.Annotations
-	if value, is := own[settings.ListenerAttributes]; is {
+	if value, is := own[settings.ListenerAttributes]; is && !r.isWritten(settings.ListenerAttributes) {
 		kept := slices.DeleteFunc(splitEscaped(value), func(item string) bool {
 			port, _, _ := strings.Cut(item, ":")
 			n, err := strconv.ParseInt(port, 10, 32)
@@ -92,7 +92,7 @@ func (r *reader) portSettings() {
 		})
 		r.keep(settings.ListenerAttributes, strings.Join(kept, ","), len(kept))
 	}
-	if value, is := own[settings.MutualAuthentication]; is {
+	if value, is := own[settings.MutualAuthentication]; is && !r.isWritten(settings.MutualAuthentication) {
 		var all []clientAuthentication
 		if err := readJSON(value, &all); err != nil {
 			return // it was written by mutual

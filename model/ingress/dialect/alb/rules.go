@@ -3,6 +3,7 @@ package alb
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +34,9 @@ func (r *reader) rules() {
 	}
 	expressions := regex
 	for key, value := range r.Annotations {
-		if strings.HasPrefix(key, Prefix+"conditions.") && len(readConditions(value).extra.pathRegexes) > 0 {
-			expressions = true
+		if of, is := strings.CutPrefix(key, Prefix+"conditions."); is && of != "" {
+			r.conditions[of] = readConditions(value)
+			expressions = expressions || len(r.conditions[of].extra.pathRegexes) > 0
 		}
 	}
 	if expressions {
@@ -77,7 +79,7 @@ func (r *reader) defaultBackend(b *networkingv1.IngressBackend) networkingv1.Ing
 		return to
 	}
 	if spec.Rewrite != nil || r.isConditional(name) {
-		name, spec.Rewrite = "default.backend", nil
+		name, spec.Rewrite = "backend.by.default", nil // no Service and port, and no action, has two dots
 	}
 	r.backends[name] = *spec
 	return resource(name)
@@ -109,6 +111,9 @@ func order(paths []networkingv1.HTTPIngressPath) []int {
 
 // path writes a path: once for each alternative that its conditions add to its host and path.
 func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of string, regex, expressions bool) {
+	if r.size > mostText {
+		return
+	}
 	theirs, name := "", ""
 	if p.Backend.Service != nil {
 		theirs = p.Backend.Service.Name
@@ -141,7 +146,9 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 	hosts, globs, regexes := hostsOf(host, extra)
 	for _, h := range hosts {
 		for i := range paths {
-			r.add(h, &paths[i], from, of)
+			if r.add(h, &paths[i], from, of); r.size > mostText {
+				return
+			}
 		}
 	}
 	if len(globs)+len(regexes) == 0 {
@@ -152,7 +159,7 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 		e := entry{Backend: name, Path: paths[i].Path, RuleHost: new(string), Host: globs, HostRegex: regexes}
 		if !slices.ContainsFunc(r.when, func(o entry) bool {
 			return o.Backend == e.Backend && o.Path == e.Path && o.RuleHost != nil
-		}) {
+		}) && r.fits("spec.rules", slices.Concat(globs, regexes)...) {
 			r.when = append(r.when, e)
 		}
 	}
@@ -160,11 +167,10 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 
 // conditionsOf returns the conditions of a backend, which Fairlead knows by another name.
 func (r *reader) conditionsOf(theirs, name string) conditions {
-	value, is := r.annotation("conditions." + theirs)
-	if !is || theirs == "" {
+	m, is := r.conditions[theirs]
+	if !is {
 		return conditions{}
 	}
-	m := readConditions(value)
 	r.judgeRead("", Prefix+"conditions."+theirs, m)
 	e := m.extra.entry
 	e.Backend = name
@@ -181,11 +187,13 @@ func hostsOf(host string, extra conditions) (hosts, globs, regexes []string) {
 	if host != "" {
 		hosts = append(hosts, host)
 	}
+	known := map[string]bool{host: true}
 	for _, h := range extra.hosts {
 		h = strings.ToLower(h)
 		if strings.ContainsAny(strings.TrimPrefix(h, "*."), "*?") {
 			globs = append(globs, h)
-		} else if !slices.Contains(hosts, h) {
+		} else if !known[h] {
+			known[h] = true
 			hosts = append(hosts, h)
 		}
 	}
@@ -238,8 +246,30 @@ func (r *reader) alternatives(p networkingv1.HTTPIngressPath, extra conditions,
 	return out
 }
 
+// mostText is the most bytes of the rules and conditions of an Ingress: more than the API server stores
+// of an object, 1.5 MiB. Conditions on hosts and paths multiply: each host has each path.
+const mostText = 2 << 20
+
+// fits counts what is written, and refuses the Ingress if it is too much.
+func (r *reader) fits(key string, texts ...string) bool {
+	const around = 64 // fields, and their names
+	before := r.size
+	r.size += around
+	for _, t := range texts {
+		r.size += len(t)
+	}
+	if before <= mostText && r.size > mostText {
+		r.say(dialect.Verdict{Key: key, Outcome: dialect.Refused, Message: fmt.Sprintf("with the hosts and paths of "+
+			"conditions, the rules take more than %d bytes: name fewer of them, or divide the Ingress", mostText)})
+	}
+	return r.size <= mostText
+}
+
 // add writes a path, or a host without paths. Paths of one host and one rule stay together.
 func (r *reader) add(host string, p *networkingv1.HTTPIngressPath, from, of string) {
+	if p != nil && !r.fits("spec.rules", host, p.Path) {
+		return
+	}
 	rules := &r.out.Ingress.Spec.Rules
 	last := len(*rules) - 1
 	if p == nil || last < 0 || (*rules)[last].Host != host || (*rules)[last].HTTP == nil ||
@@ -270,6 +300,21 @@ func (r *reader) backend(b *networkingv1.IngressBackend) (networkingv1.IngressBa
 	if b.Service == nil {
 		return *b, nil // the other controller has none
 	}
+	known, done := r.known[*b.Service]
+	if !done {
+		known.to, known.spec = r.readBackend(b)
+		r.known[*b.Service] = known
+	}
+	return known.to, known.spec.DeepCopy()
+}
+
+// A knownBackend is a backend that was read: many paths may have it.
+type knownBackend struct {
+	to   networkingv1.IngressBackend
+	spec *v1alpha1.BackendSpec
+}
+
+func (r *reader) readBackend(b *networkingv1.IngressBackend) (networkingv1.IngressBackend, *v1alpha1.BackendSpec) {
 	name, port := b.Service.Name, b.Service.Port
 	spec, alone, to := r.action(b.Service)
 	if spec == nil {
@@ -277,11 +322,18 @@ func (r *reader) backend(b *networkingv1.IngressBackend) (networkingv1.IngressBa
 	} else {
 		for _, s := range spec.Services {
 			r.readService(s.Name)
+			if alone == "" {
+				r.tellIgnored(s.Name)
+			}
 		}
 	}
 	with, err := r.signIn(alone)
 	if err != nil && !errors.Is(err, errJudged) {
-		r.say(dialect.Verdict{Key: Prefix + "auth-type", Outcome: dialect.Refused, Message: err.Error()})
+		v := dialect.Verdict{Key: Prefix + "auth-type", Outcome: dialect.Refused, Message: err.Error()}
+		if len(r.signInsOf(alone)) > 0 {
+			v.Service = alone
+		}
+		r.say(v)
 	}
 	if value, is := r.annotation("transforms." + name); is {
 		m := readTransforms(value)
@@ -311,6 +363,32 @@ func (r *reader) backend(b *networkingv1.IngressBackend) (networkingv1.IngressBa
 		r.judge(Prefix+"transforms."+name, dialect.Dropped, "nothing is rewritten of requests that are not forwarded")
 	}
 	return resource(to), spec
+}
+
+// signInsOf returns the annotations of a Service that are about sign-in.
+func (r *reader) signInsOf(service string) (keys []string) {
+	s := r.Service(service)
+	if s == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Annotations)) {
+		name, theirs := strings.CutPrefix(key, Prefix)
+		if row := rowOf(name); theirs && row != nil && row.services && row.paths {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// tellIgnored says, once, that sign-ins of a Service do not count where it has its requests with others.
+func (r *reader) tellIgnored(service string) {
+	for _, key := range r.signInsOf(service) {
+		if id := "beside others " + service + " " + key; !r.read[id] {
+			r.read[id] = true
+			r.say(dialect.Verdict{Service: service, Key: key, Outcome: dialect.Dropped, Message: "it does not count in an " +
+				"action with several target groups, as with the other controller: write it on the Ingress"})
+		}
+	}
 }
 
 // action returns the Backend of an action, nil of a Service, with the Service whose annotations go

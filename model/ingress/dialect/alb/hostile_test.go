@@ -1,0 +1,167 @@
+package alb_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file has Ingresses that would lose a protection, or cost the operator its memory.
+
+const (
+	userPool  = `{"userPoolARN": "arn:aws:cognito-idp:eu-west-1:1:userpool/p", "userPoolClientID": "c", "userPoolDomain": "d"}`
+	rewriting = `[{"type": "url-rewrite", "urlRewriteConfig": {"rewrites": [{"regex": "^/a", "replace": "/b"}]}}]`
+	answer    = `{"type": "fixed-response", "fixedResponseConfig": {"statusCode": "200"}}`
+	both      = `{"type": "forward", "forwardConfig": {"targetGroups": [
+		{"serviceName": "web", "servicePort": 80, "weight": 1}, {"serviceName": "api", "servicePort": 80, "weight": 1}]}}`
+)
+
+// backend returns a backend; the name of a port may be use-annotation.
+func backend(service, port string) *networkingv1.IngressBackend {
+	return &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Name: port}}}
+}
+
+// reading reads an Ingress with annotations of the controller, or others by their full names, and paths
+// of one host.
+func reading(annotations map[string]string, defaultBackend *networkingv1.IngressBackend, services map[string]map[string]string,
+	paths ...networkingv1.HTTPIngressPath) dialect.Reading {
+	in := ingress("group.name", "one")
+	for name, value := range annotations {
+		if !strings.Contains(name, "/") {
+			name = alb.Prefix + name
+		}
+		in.Annotations[name] = value
+	}
+	in.Spec.DefaultBackend = defaultBackend
+	if in.Spec.Rules[0].HTTP.Paths = paths; paths == nil {
+		in.Spec.Rules = nil
+	}
+	class := alb.Defaults(v1alpha1.LoadBalancerClassSpec{})
+	return alb.Read(dialect.Input{Ingress: in, Class: &class, Service: func(name string) *corev1.Service {
+		of := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{}}}
+		for key, value := range services[name] {
+			of.Annotations[alb.Prefix+key] = value
+		}
+		return of
+	}})
+}
+
+func pathTo(path string, to *networkingv1.IngressBackend) networkingv1.HTTPIngressPath {
+	return networkingv1.HTTPIngressPath{Path: path, PathType: new(networkingv1.PathTypePrefix), Backend: *to}
+}
+
+// The default backend has a Backend of its own. It must not replace one of a path.
+func TestTheDefaultBackendReplacesNoOther(t *testing.T) {
+	out := reading(map[string]string{"transforms.web": rewriting},
+		backend("web", "http"), map[string]map[string]string{"default": {"auth-type": "cognito", "auth-idp-cognito": userPool}},
+		pathTo("/admin", backend("default", "backend")))
+	own := settings.BackendsOf(out.Annotations)
+	of := own[out.Spec.Rules[0].HTTP.Paths[0].Backend.Resource.Name]
+	if of == nil || of.Authenticate == nil || of.Services[0].Name != "default" {
+		t.Errorf("the path that asks for a sign-in has the Backend %+v", of)
+	}
+	if of := own[out.Spec.DefaultBackend.Resource.Name]; of == nil || of.Authenticate != nil || of.Rewrite != nil || of.Services[0].Name != "web" {
+		t.Errorf("the default backend has the Backend %+v", of)
+	}
+}
+
+// Annotations of Fairlead that the author has written are not replaced in silence.
+func TestAnAnnotationOfFairleadIsNotReplaced(t *testing.T) {
+	narrow := `[{"field": "http-request-method", "httpRequestMethodConfig": {"values": ["GET"]}}]`
+	to := pathTo("/", backend("web", "use-annotation"))
+	for own, theirs := range map[string]map[string]string{
+		settings.Inbound + "=10.0.0.0/8":                         {"inbound-cidrs": "0.0.0.0/0"},
+		settings.Scheme + "=internal":                            {"scheme": "internet-facing"},
+		settings.RequestConditions + "=[{source: [10.0.0.0/8]}]": {"actions.web": answer, "conditions.web": narrow},
+		settings.Backends + "={a: {fixedResponse: {}}}":          {"actions.web": answer},
+		settings.ListenPorts + "=HTTPS:8443":                     {"listen-ports": `[{"HTTP": 80}]`},
+	} {
+		key, value, _ := strings.Cut(own, "=")
+		annotations := map[string]string{key: value}
+		for name, value := range theirs {
+			annotations[name] = value
+		}
+		if out := reading(annotations, nil, nil, to); !out.Refuses() || out.Annotations[key] != value {
+			t.Errorf("with %s, %v makes %q, refused %v", own, theirs, out.Annotations[key], out.Refuses())
+		}
+	}
+	out := reading(map[string]string{settings.ListenPorts: "HTTPS:8443", settings.CertificateARN: "arn:aws:acm:eu-west-1:1:certificate/1"}, nil, nil, to)
+	if out.Refuses() || out.Annotations[settings.ListenPorts] != "HTTPS:8443" {
+		t.Errorf("ports of Fairlead's annotation make %v %v", out.Annotations, out.Verdicts)
+	}
+}
+
+// A sign-in of a Service counts where the Service is alone. Elsewhere, and where it is wrong, it is said
+// of which Service it is.
+func TestSignInsOfServicesAreTold(t *testing.T) {
+	signIn := map[string]string{"auth-type": "cognito", "auth-idp-cognito": userPool}
+	out := reading(map[string]string{"actions.web": both}, nil, map[string]map[string]string{"web": signIn, "api": signIn},
+		pathTo("/", backend("web", "use-annotation")))
+	told := map[string]bool{}
+	for _, v := range out.Verdicts {
+		if v.Outcome == dialect.Dropped && v.Key == alb.Prefix+"auth-type" && v.Message != "" {
+			told[v.Service] = true
+		}
+	}
+	if !told["web"] || !told["api"] {
+		t.Errorf("sign-ins that do not count: %+v", out.Verdicts)
+	}
+	out = reading(nil, nil, map[string]map[string]string{"web": {"auth-type": "oidc"}}, pathTo("/", backend("web", "http")))
+	refused := false
+	for _, v := range out.Verdicts {
+		refused = refused || v.Outcome == dialect.Refused && v.Service == "web"
+	}
+	if !refused {
+		t.Errorf("a sign-in without its provider: %+v", out.Verdicts)
+	}
+}
+
+// Each host of conditions has each path, and each path its conditions. An object is 1.5 MB at most, and
+// its annotations 256 KiB.
+func TestConditionsOfManyPaths(t *testing.T) {
+	list := func(format string) string {
+		var all []string
+		for i := range 8000 {
+			all = append(all, fmt.Sprintf(format, i))
+		}
+		return strings.Join(all, ",")
+	}
+	var paths []networkingv1.HTTPIngressPath
+	for i := range 4000 {
+		paths = append(paths, pathTo(fmt.Sprint("/p", i), backend("web", "use-annotation")))
+	}
+	for name, c := range map[string]struct {
+		conditions string
+		refused    bool
+	}{
+		"hosts":   {`[{"field": "host-header", "hostHeaderConfig": {"values": [` + list(`"h%d.example.com"`) + `]}}]`, true},
+		"globs":   {`[{"field": "host-header", "hostHeaderConfig": {"values": [` + list(`"*h%d.example.com"`) + `]}}]`, true},
+		"sources": {`[{"field": "source-ip", "sourceIpConfig": {"values": [` + list(`"10.0.0.0/8"`) + `]}}]`, false},
+		"one":     {`[{"field": "host-header", "hostHeaderConfig": {"values": ["other.example.com"]}}]`, false},
+	} {
+		began := time.Now()
+		out := reading(map[string]string{"actions.web": answer, "conditions.web": c.conditions}, nil, nil, paths...)
+		took := time.Since(began)
+		rules, refused := 0, false
+		for _, r := range out.Spec.Rules {
+			rules += len(r.HTTP.Paths)
+		}
+		for _, v := range out.Verdicts {
+			refused = refused || v.Outcome == dialect.Refused && v.Key == "spec.rules"
+		}
+		t.Logf("%s: %d paths in %s", name, rules, took)
+		if refused != c.refused || rules > 40_000 || took > 5*time.Second {
+			t.Errorf("%s: refused %v, %d paths, in %s", name, refused, rules, took)
+		}
+	}
+}
