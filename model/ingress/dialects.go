@@ -74,7 +74,7 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 			return s.Services[Name{Namespace: ing.Namespace, Name: name}]
 		},
 		Beside: slices.DeleteFunc(slices.Clone(s.beside[ing.Namespace]), func(o *networkingv1.Ingress) bool {
-			return o == ing || ClassName(o) != ClassName(ing)
+			return o == ing || !o.DeletionTimestamp.IsZero() || ClassName(o) != ClassName(ing)
 		}),
 	})
 	s.readings[nameOf(ing)] = &reading
@@ -97,7 +97,29 @@ func (s *placement) tellReading(ing *networkingv1.Ingress) (out []diag.Diagnosti
 	if reading == nil {
 		return nil
 	}
+	return tellVerdicts(ing, reading, func(v dialect.Verdict) bool {
+		return v.Outcome != dialect.Refused || !v.DueToOthers()
+	})
+}
+
+// tellRefusedForOthers returns the refusals of a member that other objects lead to. Its place is found
+// without these objects, so they refuse its changes, as annotations of Services do.
+func tellRefusedForOthers(s Snapshot, m Member) []diag.Diagnostic {
+	reading := s.Readings[nameOf(m.Ingress)]
+	if reading == nil || reading.Ingress != m.Ingress {
+		return nil
+	}
+	return tellVerdicts(m.Ingress, reading, func(v dialect.Verdict) bool {
+		return v.Outcome == dialect.Refused && v.DueToOthers()
+	})
+}
+
+func tellVerdicts(ing *networkingv1.Ingress, reading *dialect.Reading,
+	which func(dialect.Verdict) bool) (out []diag.Diagnostic) {
 	for _, v := range reading.Verdicts {
+		if !which(v) {
+			continue
+		}
 		severity := diag.Warning
 		switch {
 		case v.Message == "":

@@ -66,7 +66,7 @@ func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
 		if m.Leaving {
 			continue
 		}
-		more := insecure(s, m, backends)
+		more := append(insecure(s, m, backends), tellRefusedForOthers(s, m)...)
 		restricted[nameOf(m.Ingress)] = hasError(more)
 		found = append(found, more...)
 		for _, r := range servicesOf(m.Ingress, backends) {
