@@ -63,7 +63,7 @@ func secretsOf(ing *networkingv1.Ingress) int {
 }
 
 // tooComplex returns the refusal of an Ingress that exceeds a limit, or nil.
-func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
+func tooComplex(ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
 	if routes := routesOf(ing) * len(s.Ports); routes > mostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
 			Source: sourceOfIngress(ing).At("spec.rules"),

@@ -30,7 +30,7 @@ func lastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress,
 			group), false
 	}
 	given, withdrawn, ok := readServed(c, key, version)
-	ok = ok && tooComplex(c, version, given) == nil
+	ok = ok && tooComplex(version, given) == nil
 	if withdrawn == "" {
 		withdrawn = whyMoves(c, key, version, given)
 	}

@@ -128,7 +128,7 @@ func (s *placement) admit(ing *networkingv1.Ingress, class *Class,
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected,
 				Source: sourceOfIngress(ing), Message: r.Message})
 		}
-		if refused := tooComplex(class, ing, given); refused != nil {
+		if refused := tooComplex(ing, given); refused != nil {
 			found = append(found, *refused)
 		}
 	}
