@@ -71,6 +71,7 @@ func Read(in dialect.Input) dialect.Reading {
 	}
 	r.out.Ingress = ing
 	r.readAll()
+	r.groupsFirst()
 	r.listen()
 	r.portSettings()
 	r.redirect()
@@ -82,6 +83,21 @@ func Read(in dialect.Input) dialect.Reading {
 		return strings.Compare(a.Service+" "+a.Key, b.Service+" "+b.Key)
 	})
 	return r.out
+}
+
+// groupsFirst leaves ranges out beside security groups of the Ingress's own, as the controller does
+// (docs/guide/ingress/annotations.md): their rules say which clients may connect.
+func (r *reader) groupsFirst() {
+	own := r.out.Ingress.Annotations
+	if r.out.Origins[settings.SecurityGroups] == "" || r.out.Origins[settings.Inbound] == "" {
+		return
+	}
+	delete(own, settings.Inbound)
+	delete(r.out.Origins, settings.Inbound)
+	for _, name := range []string{"inbound-cidrs", "security-group-prefix-lists"} {
+		r.judge(Prefix+name, dialect.Dropped, "the rules of the groups in "+Prefix+
+			"security-groups say which clients may connect, as with the other controller")
+	}
 }
 
 // ReadService returns the annotations about the ports of a Service in Fairlead's own words, and their

@@ -174,3 +174,19 @@ func TestEachAnnotation(t *testing.T) {
 	}
 	page.Check(t, "testdata/annotations.txt", b.String())
 }
+
+// Security groups say which clients may connect, and ranges beside them have no effect.
+func TestRangesBesideSecurityGroups(t *testing.T) {
+	class := alb.Defaults(v1alpha1.LoadBalancerClassSpec{})
+	in := ingress("security-groups", "sg-0a1b2c3d")
+	in.Annotations[alb.Prefix+"inbound-cidrs"] = "10.0.0.0/8"
+	out := alb.Read(dialect.Input{Ingress: in, Class: &class, Service: func(string) *corev1.Service { return nil }})
+	if _, is := out.Annotations[settings.Inbound]; is || out.Annotations[settings.SecurityGroups] == "" {
+		t.Errorf("it has %v", out.Annotations)
+	}
+	if !slices.ContainsFunc(out.Verdicts, func(v dialect.Verdict) bool {
+		return v.Key == alb.Prefix+"inbound-cidrs" && v.Outcome == dialect.Dropped && v.Message != ""
+	}) {
+		t.Errorf("it says %+v", out.Verdicts)
+	}
+}

@@ -82,8 +82,12 @@ var table = []row{
 	{name: "inbound-cidrs", make: ranges},
 	{name: "security-group-prefix-lists", make: asList(settings.Inbound)},
 	{name: "manage-backend-security-group-rules", make: backendRules},
-	{name: "minimum-load-balancer-capacity", make: as(settings.Prefix + "minimum-capacity")},
-	{name: "ipam-ipv4-pool-id", make: as(settings.Prefix + "ipam-pool")},
+	{name: "minimum-load-balancer-capacity", make: func(string) made {
+		return dropped("no capacity is reserved: the load balancer grows with its traffic")
+	}},
+	{name: "ipam-ipv4-pool-id", make: func(string) made {
+		return dropped("public addresses come from AWS, and not from a pool of IPAM")
+	}},
 	{name: "customer-owned-ipv4-pool", make: func(string) made {
 		return refused("load balancers on Outposts are not supported: remove it, or leave the Ingress to the other controller")
 	}},
