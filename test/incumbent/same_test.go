@@ -103,6 +103,11 @@ func compile(t *testing.T, c incumbent.Cluster) world {
 		built := model.Compile(s, f, unlimited)
 		group := groupOf(s.Members[0].Namespace, s.Members[0].Name)
 		w.builds[group] = built
+		for _, d := range built.Diagnostics { // refused for what a Service says
+			if d.Severity == diag.Error && d.Reason == diag.AnnotationForeign {
+				w.refused[group] = d.String()
+			}
+		}
 		w.members[group] = s.Members
 	}
 	return w
