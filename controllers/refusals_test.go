@@ -83,7 +83,7 @@ var mistakes = map[string]mistake{
 	"no-resource":          {resource(v1alpha1.Group, v1alpha1.KindBackend, "nothing"), diag.ResourceMissing, path + ".backend.resource", "/nothing"},
 	"nobody-can-sign-in":   {resource(v1alpha1.Group, v1alpha1.KindBackend, "locked"), diag.AuthUnavailable, path + ".backend.resource", "/nothing"},
 	"a-target-group":       {resource(v1alpha1.Group, v1alpha1.KindBackend, "theirs"), diag.TargetGroupNotAllowed, path + ".backend.resource", "targetgroup/theirs"},
-	"a-redirect-to-itself": {resource(v1alpha1.Group, v1alpha1.KindBackend, "circle"), diag.RedirectLoop, path, "try http://a-redirect-to-itself.test/"},
+	"a-redirect-to-itself": {resource(v1alpha1.Group, v1alpha1.KindBackend, "circle"), diag.RedirectLoop, path, "leads to itself on port 80"},
 
 	"no-secret":         {secured("nothing", "no-secret.test"), diag.CertificateMissing, "spec.tls[0].secretName", "/nothing"},
 	"a-bad-secret":      {secured("garbage", "a-bad-secret.test"), diag.CertificateInvalid, "spec.tls[0].secretName", "/garbage"},
@@ -99,6 +99,7 @@ var mistakes = map[string]mistake{
 
 // elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
 var elsewhere = map[diag.Reason]string{
+	diag.ParametersForeign:  "test/golden/alb-params.txtar",
 	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
 	diag.ClassForeign:       "TestAnIngressIsLetGoWhenTheGraceIsOver",
 	diag.ClassUnknown:       "model/ingress: TestWhyAnIngressIsLeftAlone; it is told of manifests only",
