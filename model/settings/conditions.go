@@ -51,18 +51,9 @@ type narrowing struct {
 
 // ReadConditions reads the annotation.
 func ReadConditions(text string) (Conditions, error) {
-	root, err := plainyaml.Read(text)
+	entries, err := entriesOf(text, "conditions", mostEntries)
 	if err != nil {
 		return nil, err
-	}
-	entries, err := plainyaml.List(root)
-	switch {
-	case err != nil:
-		return nil, errors.New("it is not a list of conditions")
-	case len(entries) == 0:
-		return nil, errors.New("it has no entry")
-	case len(entries) > mostEntries:
-		return nil, fmt.Errorf("it has %d entries, and %d are the most", len(entries), mostEntries)
 	}
 	out := make(Conditions, len(entries))
 	for i, n := range entries {
@@ -77,6 +68,24 @@ func ReadConditions(text string) (Conditions, error) {
 		out[i] = narrowing{e.backend, e.path, e.ruleHost, when}
 	}
 	return out, nil
+}
+
+// entriesOf returns the entries of a list of things.
+func entriesOf(text, things string, most int) ([]*yaml.Node, error) {
+	root, err := plainyaml.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := plainyaml.List(root)
+	switch {
+	case err != nil:
+		return nil, errors.New("it is not a list of " + things)
+	case len(entries) == 0:
+		return nil, errors.New("it has no entry")
+	case len(entries) > most:
+		return nil, fmt.Errorf("it has %d entries, and %d are the most", len(entries), most)
+	}
+	return entries, nil
 }
 
 // readEntry reads one entry.

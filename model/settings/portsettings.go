@@ -56,18 +56,9 @@ type MutualSetting map[int32]*routing.MutualAuthentication
 
 // parseMutual reads a list of ports with what ports[].mutualAuthentication of a class has.
 func parseMutual(text string) (MutualSetting, error) {
-	root, err := plainyaml.Read(text)
+	entries, err := entriesOf(text, "ports", mostPorts)
 	if err != nil {
 		return nil, err
-	}
-	entries, err := plainyaml.List(root)
-	switch {
-	case err != nil:
-		return nil, errors.New("it is not a list of ports")
-	case len(entries) == 0:
-		return nil, errors.New("it has no entry")
-	case len(entries) > mostPorts:
-		return nil, fmt.Errorf("it has %d entries, and %d are the most", len(entries), mostPorts)
 	}
 	out := MutualSetting{}
 	for i, n := range entries {
