@@ -42,17 +42,10 @@ func (c *Class) withDialect() *Class {
 // tellParameters returns what becomes of fields of an object beside the class.
 func tellParameters(source diag.Source, beside *dialect.Parameters) (out []diag.Diagnostic) {
 	for _, v := range beside.Verdicts {
-		d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.ParametersForeign, Source: source.At(v.Key),
-			Message: v.Message}
-		switch {
-		case v.Message == "":
-			continue
-		case v.Outcome == dialect.Refused:
-			d.Severity = diag.Error
-		case v.Outcome == dialect.Same:
-			d.Severity = diag.Info
+		if v.Message != "" {
+			out = append(out, diag.Diagnostic{Severity: severityOf(v), Reason: diag.ParametersForeign,
+				Source: source.At(v.Key), Message: v.Message})
 		}
-		out = append(out, d)
 	}
 	return out
 }
@@ -114,22 +107,25 @@ func tellRefusedForOthers(s Snapshot, m Member) []diag.Diagnostic {
 	})
 }
 
+// severityOf returns the severity of the diagnostic about a verdict.
+func severityOf(v dialect.Verdict) diag.Severity {
+	switch v.Outcome {
+	case dialect.Refused:
+		return diag.Error
+	case dialect.Same:
+		return diag.Info
+	}
+	return diag.Warning
+}
+
+// tellVerdicts returns a diagnostic for each verdict that has something to say.
 func tellVerdicts(ing *networkingv1.Ingress, reading *dialect.Reading,
 	which func(dialect.Verdict) bool) (out []diag.Diagnostic) {
 	for _, v := range reading.Verdicts {
-		if !which(v) {
+		if v.Message == "" || !which(v) {
 			continue
 		}
-		severity := diag.Warning
-		switch {
-		case v.Message == "":
-			continue
-		case v.Outcome == dialect.Refused:
-			severity = diag.Error
-		case v.Outcome == dialect.Same:
-			severity = diag.Info
-		}
-		d := diag.Diagnostic{Severity: severity, Reason: diag.AnnotationForeign, Source: sourceOfIngress(ing),
+		d := diag.Diagnostic{Severity: severityOf(v), Reason: diag.AnnotationForeign, Source: sourceOfIngress(ing),
 			Message: v.Message}
 		switch {
 		case v.Service != "":

@@ -100,9 +100,9 @@ func checkNetwork(m Member) []diag.Diagnostic {
 	return found
 }
 
-// groupsClaim returns the member that decides whether Fairlead or somebody else keeps the security
-// groups: the oldest one with a served version that asks for groups or for clients, or else the
-// oldest one that does; nil if none does, or if the class decides.
+// groupsClaim returns the member that decides which security groups the load balancer has: those of its
+// annotation, or one that Fairlead keeps. It is the oldest one with a served version that asks for groups
+// or for clients, or else the oldest one that does; nil if none does, or if the class decides.
 func groupsClaim(s Snapshot) *Member {
 	if len(s.Class.SecurityGroups) > 0 || len(s.Class.Inbound) > 0 {
 		return nil
