@@ -126,11 +126,7 @@ func fight(t *testing.T, seed uint64, class uint8) {
 				f.bob()
 			}
 			f.alice()
-			tries := 2
-			if f.cloud.Refuses != nil {
-				tries = 5 // each rejection is followed by a reconcile at once, and may show another one
-			}
-			for range tries {
+			for range 2 {
 				if _, err := f.Reconcile(t.Context(), sharedKey); err != nil {
 					f.log = append(f.log, "  error "+err.Error())
 				}

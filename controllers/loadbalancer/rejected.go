@@ -19,21 +19,26 @@ import (
 // each reconcile, and judged as the first one was. Errors that concern all are no reason for it: then
 // the steps of all namespaces fail, or one that belongs to none.
 
-// mostPasses is how often a plan is made again without the steps that failed: others may fail.
+// mostPasses is how often a plan is made again without the steps that failed alone: others of the same
+// namespaces may fail after them, one after the other. Then it is made without all that these ask for.
 const mostPasses = 3
 
 // passFailed plans again without the steps that failed for some namespaces, and carries that out if
 // others wait for them.
 func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts lb.Facts) {
-	rest := *o
-	for range mostPasses {
+	rest, leftOut := *o, []string(nil)
+	for pass := 0; ; pass++ {
 		causes := o.FailedNamespaces()
-		if !hasOthers(*o, causes) || ctx.Err() != nil || o.Withheld != "" || o.LearnsRejections() {
+		whole := pass >= mostPasses || o.LearnsRejections() // the next plan is without what was rejected
+		if !hasOthers(*o, causes) || ctx.Err() != nil || o.Withheld != "" || whole && slices.Equal(causes, leftOut) {
 			return
 		}
 		left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
 		concerned := concernsOthers(left, causes) || keepsFromOthers(*o, causes)
-		if !r.planWithoutFailed(ctx, &rest, o, facts) {
+		if whole {
+			leftOut = causes
+		}
+		if !r.planWithoutFailed(ctx, &rest, o, facts, leftOut) {
 			o.Stuck = concerned
 			return
 		}
@@ -60,16 +65,41 @@ func hasOthers(o outcome.Outcome, causes []string) bool {
 	})
 }
 
-// planWithoutFailed makes the plan without the steps that failed, and reports whether it is
-// permitted and proven. Routes that would violate an expectation without a rule that failed, and that
-// covered them, keep the action that they have in the cloud. If they would violate it with that, too,
-// they answer 503.
+// planWithoutFailed makes the plan without the steps that failed, and without all that some namespaces
+// ask for. It reports whether the plan is permitted and proven.
 func (r *Reconciler) planWithoutFailed(
-	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts,
+	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts, leftOut []string,
+) bool {
+	without := slices.Clip(o.Run.Failed)
+	for range mostPasses {
+		if !r.planWithout(ctx, rest, o, facts, without) {
+			return false
+		}
+		before := len(without)
+		for _, s := range rest.Plan.Steps {
+			isTheirs := len(leftOut) > 0 && !concernsOthers(plan.Plan{Steps: []plan.Planned{s}}, leftOut)
+			if isTheirs && !slices.ContainsFunc(without, func(x providers.Rejection) bool {
+				return outcome.SameStep(x.Step, s.Step)
+			}) {
+				without = append(without, providers.Rejection{Step: s.Step, Origin: s.Origin})
+			}
+		}
+		if len(without) == before {
+			break
+		}
+	}
+	return true // a further step of theirs is tried
+}
+
+// planWithout makes the plan without some steps, and reports whether it is permitted and proven. Routes
+// that would violate an expectation without a rule that failed, and that covered them, keep the action
+// that they have in the cloud. If they would violate it with that, too, they answer 503.
+func (r *Reconciler) planWithout(
+	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts, failed []providers.Rejection,
 ) bool {
 	held, closed := map[string]bool{}, map[string]bool{}
 	for {
-		w := newWithout(o, held, closed)
+		w := newWithout(o, failed, held, closed)
 		rest.Built = w.built
 		rest.Plan = planner.Diff(o.Observed, rest.Built.LoadBalancer, o.Capabilities)
 		rest.Expectations = r.judge(*rest, facts)

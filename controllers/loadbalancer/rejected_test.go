@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -796,3 +797,58 @@ func TestARuleThatStaysIsNotUncoveredInOrder(t *testing.T) {
 		})
 	}
 }
+
+// Of many rules of bob, each of which overlaps the next, the cloud carries none out, so that each fails only
+// after the plan is made again without those before it. A change of alice that comes after all of them is
+// carried out in the same reconcile.
+func TestManyLayersOfStepsThatFailDelayNoNeighbour(t *testing.T) {
+	for of, ask := range map[string]func(b sharedBench, to ...string){
+		"one Ingress": func(b sharedBench, to ...string) {
+			ing := joins("bob", "deep", "b.example", nested...)
+			for i := range nested {
+				ing.Spec.Rules[0].HTTP.Paths[i].Backend.Service = toService(to[i%2])
+			}
+			b.put(ing)
+		},
+		"many Ingresses": func(b sharedBench, to ...string) {
+			for i, path := range nested {
+				ing := joins("bob", "deep"+strconv.Itoa(i), "b.example", path)
+				ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService(to[i%2])
+				b.put(ing)
+			}
+		},
+	} {
+		for step, to := range map[string]struct{ before, after []string }{
+			"create rule": {after: []string{"other", "web"}},
+			"modify rule": {before: []string{"web", "other"}, after: []string{"other", "web"}},
+			"delete rule": {before: []string{"web", "other"}, after: []string{"web", "web"}},
+		} {
+			for why, failure := range stepErrors {
+				t.Run(of+", "+step+", "+why, func(t *testing.T) {
+					b := newSharedBench(t, nil)
+					b.put(joins("alice", "web", "", "/old"))
+					b.put(joins("bob", "web", "bob.test", "/"))
+					b.work()
+					if to.before != nil {
+						ask(b, to.before...)
+						b.work()
+					}
+					b.cloud.Refuses = func(s plan.Step) error {
+						if s.Op() == step && strings.Contains(s.Detail(), "bob/") {
+							return failure
+						}
+						return nil
+					}
+					ask(b, to.after...)
+					b.put(joins("alice", "web", "", "/new"))
+					_, _ = b.Reconcile(t.Context(), sharedKey)
+					b.answers("x.example", "/new", "alice/web")
+					b.answers("x.example", "/old", "404")
+				})
+			}
+		}
+	}
+}
+
+// nested are paths each of which is below the next.
+var nested = []string{"/a/a/a/a/a/a/a/a", "/a/a/a/a/a/a/a", "/a/a/a/a/a/a", "/a/a/a/a/a", "/a/a/a/a", "/a/a/a", "/a/a", "/a"}

@@ -41,9 +41,9 @@ type without struct {
 	most    int                 // values of a condition
 }
 
-// newWithout returns what is wanted without what was rejected. Routes that need it, and all of held
+// newWithout returns what is wanted without some steps. Routes that need them, and all of held
 // Ingresses, keep the action that they have in the cloud; those of closed Ingresses answer 503.
-func newWithout(o *outcome.Outcome, held, closed map[string]bool) *without {
+func newWithout(o *outcome.Outcome, failed []providers.Rejection, held, closed map[string]bool) *without {
 	w := &without{
 		built: o.Built, seen: withoutHidden(o.Observed), held: held, closed: closed, kept: map[string]bool{},
 		secrets: o.Snapshot.Recorded.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
@@ -55,7 +55,7 @@ func newWithout(o *outcome.Outcome, held, closed map[string]bool) *without {
 	for i := range want.Listeners {
 		want.Listeners[i].Rules = slices.Clone(want.Listeners[i].Rules)
 	}
-	for _, x := range o.Run.Failed {
+	for _, x := range failed {
 		w.leaveOut(x)
 	}
 	answers := newAnswers()

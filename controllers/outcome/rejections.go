@@ -75,8 +75,7 @@ func (o *Outcome) AddRun(next providers.Outcome, err error) bool {
 	more := slices.ContainsFunc(next.Failed, func(r providers.Rejection) bool {
 		_, await := r.Step.(plan.AwaitTargets)
 		return !await && !slices.ContainsFunc(o.Run.Failed, func(known providers.Rejection) bool {
-			return known.Step.Op() == r.Step.Op() && known.Step.ID() == r.Step.ID() &&
-				known.Step.Detail() == r.Step.Detail()
+			return SameStep(known.Step, r.Step)
 		})
 	})
 	o.Run.Done += next.Done
@@ -91,6 +90,11 @@ func (o *Outcome) AddRun(next providers.Outcome, err error) bool {
 		o.Err = errors.Join(o.Err, err)
 	}
 	return more
+}
+
+// SameStep reports whether two steps are printed alike.
+func SameStep(a, b plan.Step) bool {
+	return a.Op() == b.Op() && a.ID() == b.ID() && a.Detail() == b.Detail()
 }
 
 // LearnsRejections reports whether the record will have a rejected version that it has not yet: the
