@@ -1,15 +1,23 @@
 package controllers_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/test/kube"
 )
 
 // This file has Ingresses of another controller, as a class with a dialect serves them.
@@ -93,4 +101,107 @@ func TestAnIngressInADialectIsRefusedForItsService(t *testing.T) {
 	w.annotateService("web", "alb.ingress.kubernetes.io/auth-type", "saml")
 	w.calm()
 	w.answers("shop", "http://shop.test/", "web-1")
+}
+
+// paramsDefinition is the CRD of IngressClassParams, without the rules for its fields.
+const paramsDefinition = `{
+	"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "ingressclassparams.elbv2.k8s.aws"},
+	"spec": {
+		"group": "elbv2.k8s.aws", "scope": "Cluster",
+		"names": {"plural": "ingressclassparams", "singular": "ingressclassparams", "kind": "IngressClassParams", "listKind": "IngressClassParamsList"},
+		"versions": [{"name": "v1beta1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+			"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
+		}}}]
+	}
+}`
+
+// Parameters of the other controller restrict a class that reads its dialect: once its kind is installed,
+// when they come, change and go, and whether the class refers to them or has their name.
+func TestParametersOfTheOtherController(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, kube.Start(t, kube.Options{})) // which has the kinds of no other controller
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{
+		Dialect: v1alpha1.DialectALB, TargetType: v1alpha1.TargetTypeIP, MoveGrace: &metav1.Duration{Duration: time.Second},
+	})
+	w.run()
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.test", "/", "web"))
+	w.answers("shop", "http://shop.test/", "web-1")
+
+	definition := &unstructured.Unstructured{}
+	if err := definition.UnmarshalJSON([]byte(paramsDefinition)); err != nil {
+		t.Fatal(err)
+	}
+	w.create(definition)
+	params := func(spec string) *alb.IngressClassParams {
+		return &alb.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: w.class}, Spec: runtime.RawExtension{Raw: []byte(spec)}}
+	}
+	w.eventually(func() error {
+		return w.Create(t.Context(), params(`{"namespaceSelector": {"matchLabels": {"team": "shop"}}}`))
+	})
+	w.told("shop", string(diag.HostNotAllowed))
+	w.create(w.ask("late", "late.test", "/", "web"))
+	w.unserved("late", diag.HostNotAllowed)
+
+	// Without the restriction, they are served, though by an internal load balancer.
+	edit := func(spec string) {
+		t.Helper()
+		found := &alb.IngressClassParams{}
+		if err := w.Get(t.Context(), client.ObjectKey{Name: w.class}, found); err != nil {
+			t.Fatal(err)
+		}
+		found.Spec.Raw = []byte(spec)
+		if err := w.Update(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scheme := func(want string) {
+		t.Helper()
+		w.eventually(func() error {
+			var list v1alpha1.LoadBalancerList
+			err := w.List(t.Context(), &list)
+			keys := []string{}
+			for _, b := range list.Items {
+				keys = append(keys, b.Spec.Key)
+			}
+			return errors.Join(err, noError(len(keys) == 2 && !slices.ContainsFunc(keys, func(k string) bool { return !strings.HasSuffix(k, "/"+want) }),
+				"the load balancers are %q, want two of scheme %s", keys, want))
+		})
+	}
+	edit(`{"scheme": "internet-facing"}`)
+	w.answers("shop", "http://shop.test/", "web-1")
+	w.answers("late", "http://late.test/", "web-1")
+	scheme(v1alpha1.SchemeInternetFacing)
+	edit(`{"scheme": "internal"}`)
+	scheme(v1alpha1.SchemeInternal)
+
+	// A restriction that cannot be followed: what is served is served on, and the class takes no more.
+	edit(`{"scheme": "internal", "denyPaths": ["/admin"]}`)
+	w.create(w.ask("third", "third.test", "/", "web"))
+	w.told("third", string(diag.ParametersForeign))
+	w.answers("shop", "http://shop.test/", "web-1")
+
+	// The same by reference, without parameters of Fairlead, and after they were deleted.
+	class := &networkingv1.IngressClass{}
+	if err := w.Get(t.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
+		t.Fatal(err)
+	}
+	class.Spec.Parameters.APIGroup, class.Spec.Parameters.Kind = new("elbv2.k8s.aws"), "IngressClassParams"
+	if err := w.Update(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	edit(`{"scheme": "internet-facing"}`)
+	w.answers("third", "http://third.test/", "web-1")
+	if err := w.Delete(t.Context(), params("")); err != nil {
+		t.Fatal(err)
+	}
+	w.create(w.ask("fourth", "fourth.test", "/", "web"))
+	w.unserved("fourth", diag.ParametersMissing)
+	w.answers("third", "http://third.test/", "web-1")
+
+	// An operator that begins anew has the kind at once.
+	w.stop()
+	w.create(params(`{}`))
+	w.run()
+	w.answers("fourth", "http://fourth.test/", "web-1")
 }

@@ -162,6 +162,13 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Reads, o.Version, w.gauges.Take)
 	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
 	w.Expectations = expectations.NewReader(m.GetAPIReader(), watcher, ctx.Done())
+	w.Optional, err = cluster.NewOptional(ctx, m.GetRESTMapper(), m.GetCache(), o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Add(w.Optional); err != nil {
+		return nil, fmt.Errorf("adding the search for kinds of other controllers: %w", err)
+	}
 	return w, nil
 }
 

@@ -115,10 +115,16 @@ func logIfLate(logger logr.Logger, kind string) (over func()) {
 func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind,
 	kind client.Object) error {
 	informer, err := c.informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if isAbsent(gvk.Kind, err) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("looking for the cache of %s: %w", gvk.Kind, err)
 	}
 	there, err := c.list(ctx, gvk)
+	if isAbsent(gvk.Kind, err) {
+		return nil // it was served once
+	}
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", gvk.Kind, err)
 	}

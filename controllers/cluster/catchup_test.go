@@ -9,15 +9,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 // TestATermBeginsOnceItsCachesHaveCaughtUp: loops begin when the cache holds at least the versions
@@ -267,4 +272,29 @@ func TestACacheThatCatchesUpIsNotTold(t *testing.T) {
 			t.Errorf("the log says %q", log.text())
 		}
 	})
+}
+
+// A kind that the cluster does not have, or has no more, does not delay a term.
+func TestAKindThatTheClusterLacksDelaysNoTerm(t *testing.T) {
+	for name, c := range map[string]struct {
+		informers
+		server client.Reader
+	}{
+		"it never had it":  {&filledCaches{err: &meta.NoKindMatchError{}}, nil},
+		"it had it before": {newCachedIngresses(t, nil), lacking{err: apierrors.NewNotFound(schema.GroupResource{}, "")}},
+	} {
+		caches := NewCatchUp(c.informers, c.server, "", NewScheme(), logr.Discard())
+		if err := caches.Add(&alb.IngressClassParams{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		begin := CaughtUp[string]{caches}
+		if err := begin.Start(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := begin.WaitForSync(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

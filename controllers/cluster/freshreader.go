@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 // This file reads objects from the API server, where otherwise the cache is read. A plan that
@@ -43,6 +44,8 @@ func listOf(o client.Object) client.ObjectList {
 		return &v1alpha1.ClusterLoadBalancerClassList{}
 	case *v1alpha1.LoadBalancerClass:
 		return &v1alpha1.LoadBalancerClassList{}
+	case *alb.IngressClassParams:
+		return &alb.IngressClassParamsList{}
 	case *v1alpha1.Backend:
 		return &v1alpha1.BackendList{}
 	case *corev1.Service:
@@ -56,7 +59,7 @@ func listOf(o client.Object) client.ObjectList {
 // scopeOptions returns the options that limit a list of a kind to a namespace; none if it is "".
 func scopeOptions(kind, scope string) []client.ListOption {
 	switch kind {
-	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass:
+	case KindIngressClass, v1alpha1.KindClusterLoadBalancerClass, KindIngressClassParams:
 		return nil
 	case KindNamespace:
 		if scope == "" {
@@ -76,7 +79,7 @@ func (r *FreshReader) Get(ctx context.Context, key client.ObjectKey, into client
 	}
 	kind := reflect.TypeOf(into)
 	if r.Read[kind] == nil {
-		if err := r.Server.List(ctx, list, scopeOptions(kind.Elem().Name(), r.Scope)...); err != nil {
+		if err := r.list(ctx, list); err != nil {
 			return fmt.Errorf("reading %s anew: %w", kind, err)
 		}
 		found := map[client.ObjectKey]client.Object{}
@@ -102,9 +105,18 @@ func (r *FreshReader) List(ctx context.Context, list client.ObjectList,
 	opts ...client.ListOption) error {
 	switch list.(type) {
 	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList,
-		*v1alpha1.LoadBalancerClassList, *networkingv1.IngressList:
-		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
-		return r.Server.List(ctx, list, append(scopeOptions(kind, r.Scope), opts...)...)
+		*v1alpha1.LoadBalancerClassList, *alb.IngressClassParamsList, *networkingv1.IngressList:
+		return r.list(ctx, list, opts...)
 	}
 	return r.Reader.List(ctx, list, opts...)
+}
+
+// list lists a kind from the API server. One that the cluster may lack has no objects then.
+func (r *FreshReader) list(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
+	err := r.Server.List(ctx, list, append(scopeOptions(kind, r.Scope), opts...)...)
+	if isAbsent(kind, err) {
+		return nil
+	}
+	return err
 }

@@ -11,11 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 // A tellingReader says which lists it was asked for, in which namespace and with which name.
@@ -54,6 +57,7 @@ func TestWhatIsReadFromTheAPIServer(t *testing.T) {
 		{&networkingv1.IngressClass{ObjectMeta: global}, "IngressClassList <nil>", "IngressClassList <nil>"},
 		{&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: global}, "ClusterLoadBalancerClassList <nil>", "ClusterLoadBalancerClassList <nil>"},
 		{&v1alpha1.LoadBalancerClass{ObjectMeta: in}, "LoadBalancerClassList shop<nil>", "LoadBalancerClassList <nil>"},
+		{&alb.IngressClassParams{ObjectMeta: global}, "IngressClassParamsList <nil>", "IngressClassParamsList <nil>"},
 		{&v1alpha1.Backend{ObjectMeta: in}, "BackendList shop<nil>", "BackendList <nil>"},
 		{&corev1.Service{ObjectMeta: in}, "ServiceList shop<nil>", "ServiceList <nil>"},
 		{&corev1.Namespace{ObjectMeta: global}, "NamespaceList metadata.name=shop", "NamespaceList <nil>"},
@@ -89,6 +93,7 @@ func TestWhatIsListedFromTheAPIServer(t *testing.T) {
 	}{
 		{&networkingv1.IngressClassList{}, []string{"IngressClassList <nil>"}},
 		{&v1alpha1.ClusterLoadBalancerClassList{}, []string{"ClusterLoadBalancerClassList <nil>"}},
+		{&alb.IngressClassParamsList{}, []string{"IngressClassParamsList <nil>"}},
 		{&v1alpha1.LoadBalancerClassList{}, []string{"LoadBalancerClassList shop<nil>"}},
 		{&networkingv1.IngressList{}, []string{"IngressList shop<nil>"}},
 		{&corev1.ServiceList{}, nil},
@@ -111,3 +116,29 @@ func TestAReadingAnewFails(t *testing.T) {
 		t.Error("an object of an unknown kind is listed")
 	}
 }
+
+// A kind that the cluster does not have has no objects, if it is one that the cluster may lack.
+func TestAKindThatTheClusterLacksIsReadAnew(t *testing.T) {
+	for name, err := range map[string]error{
+		"it never had it": &meta.NoKindMatchError{}, "it had it before": apierrors.NewNotFound(schema.GroupResource{}, ""),
+	} {
+		r := &FreshReader{Reader: clusterOf(t), Server: lacking{err: err}, Read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
+		if err := r.Get(t.Context(), client.ObjectKey{Name: "x"}, &alb.IngressClassParams{}); !apierrors.IsNotFound(err) {
+			t.Errorf("%s, and reading one ends with %v", name, err)
+		}
+		if err := r.List(t.Context(), &alb.IngressClassParamsList{}); err != nil {
+			t.Errorf("%s, and listing ends with %v", name, err)
+		}
+		if err := r.List(t.Context(), &v1alpha1.ClusterLoadBalancerClassList{}); !errors.Is(err, r.Server.(lacking).err) {
+			t.Errorf("%s, and listing a kind that is always there ends with %v", name, err)
+		}
+	}
+}
+
+// lacking is an API server without a kind.
+type lacking struct {
+	client.Reader
+	err error
+}
+
+func (l lacking) List(context.Context, client.ObjectList, ...client.ListOption) error { return l.err }

@@ -96,10 +96,11 @@ func ClassesOfIngress(o client.Object) []string {
 	return out
 }
 
-// parametersOfClass returns the parameters that an IngressClass refers to, if it does.
+// parametersOfClass returns the objects that can be parameters of an IngressClass.
 func parametersOfClass(o client.Object) []string {
-	if r, found := ParametersRef(o.(*networkingv1.IngressClass)); found {
-		return []string{r.Key()}
+	var out []string
+	for _, r := range ParametersRefs(o.(*networkingv1.IngressClass)) {
+		out = append(out, r.Key())
 	}
-	return nil
+	return out
 }

@@ -28,7 +28,7 @@ func TestWhatObjectsAreIndexedBy(t *testing.T) {
 		return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{settings.IngressClass: annotation}}, Spec: networkingv1.IngressSpec{IngressClassName: field}}
 	}
 	with := func(p *networkingv1.IngressClassParametersReference) client.Object {
-		return &networkingv1.IngressClass{Spec: networkingv1.IngressClassSpec{Parameters: p}}
+		return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "public"}, Spec: networkingv1.IngressClassSpec{Parameters: p}}
 	}
 	bare := aSlice("web-1", "")
 	bare.Endpoints = []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}}
@@ -50,8 +50,9 @@ func TestWhatObjectsAreIndexedBy(t *testing.T) {
 		"no parameters":                    {ClassParameters, with(nil), nil},
 		"parameters of the core group":     {ClassParameters, with(&networkingv1.IngressClassParametersReference{Kind: "ConfigMap", Name: "a"}), nil},
 		"parameters of another controller": {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new("example.com"), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "a"}), nil},
-		"parameters of Fairlead":           {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "a"}), []string{v1alpha1.KindClusterLoadBalancerClass + "//a"}},
-		"parameters that have a namespace": {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Namespace: new("shop"), Name: "a"}), []string{v1alpha1.KindLoadBalancerClass + "/shop/a"}},
+		"parameters of Fairlead":           {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "a"}), []string{v1alpha1.KindClusterLoadBalancerClass + "//a", "IngressClassParams//public"}},
+		"parameters that have a namespace": {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Namespace: new("shop"), Name: "a"}), []string{v1alpha1.KindLoadBalancerClass + "/shop/a", "IngressClassParams//public"}},
+		"IngressClassParams":               {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "a"}), []string{"IngressClassParams//a", v1alpha1.KindClusterLoadBalancerClass + "//public"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := slices.IndexFunc(Indexes(), func(i Index) bool { return i.Field == c.field })
@@ -60,7 +61,7 @@ func TestWhatObjectsAreIndexedBy(t *testing.T) {
 			}
 		})
 	}
-	if r, found := ParametersRef(nil); found || r != (Ref{}) {
-		t.Errorf("a class that does not exist has parameters: %v", r)
+	if refs := ParametersRefs(nil); len(refs) > 0 {
+		t.Errorf("a class that does not exist has parameters: %v", refs)
 	}
 }

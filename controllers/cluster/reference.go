@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file names objects of the cluster.
@@ -48,19 +49,26 @@ func RefFrom(kind, object string) Ref {
 	return Ref{kind, namespace, name}
 }
 
-// ParametersRef returns the parameters of Fairlead that an IngressClass refers to. It reports
-// whether the class exists and has such a reference.
-func ParametersRef(class *networkingv1.IngressClass) (Ref, bool) {
-	if class == nil {
-		return Ref{}, false
+// ParametersRefs returns the objects that can be parameters of an IngressClass: the one that it refers
+// to and, of the other controller or beside that one's, the one with the name of the class. There are
+// none if the class does not exist, or refers to none.
+func ParametersRefs(class *networkingv1.IngressClass) []Ref {
+	if class == nil || class.Spec.Parameters == nil {
+		return nil
 	}
 	p := class.Spec.Parameters
-	if p == nil || p.APIGroup == nil || *p.APIGroup != v1alpha1.Group {
-		return Ref{}, false
+	switch {
+	case ingress.IsForeign(p):
+		return []Ref{
+			RefTo(KindIngressClassParams, "", p.Name),
+			RefTo(v1alpha1.KindClusterLoadBalancerClass, "", class.Name),
+		}
+	case p.APIGroup == nil || *p.APIGroup != v1alpha1.Group:
+		return nil
 	}
-	r := RefTo(p.Kind, "", p.Name)
+	own := RefTo(p.Kind, "", p.Name)
 	if p.Namespace != nil {
-		r.Namespace = *p.Namespace
+		own.Namespace = *p.Namespace
 	}
-	return r, true
+	return []Ref{own, RefTo(KindIngressClassParams, "", class.Name)}
 }

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/record"
 )
@@ -24,7 +25,12 @@ func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
 	var classes networkingv1.IngressClassList
 	var clusterwide v1alpha1.ClusterLoadBalancerClassList
 	var namespaced v1alpha1.LoadBalancerClassList
-	for _, list := range []client.ObjectList{&classes, &clusterwide, &namespaced} {
+	var foreign alb.IngressClassParamsList
+	lists := []client.ObjectList{&classes, &clusterwide, &namespaced}
+	if g.Optional.Has(cluster.KindIngressClassParams) {
+		lists = append(lists, &foreign)
+	}
+	for _, list := range lists {
 		if err := g.Cache.List(ctx, list); err != nil {
 			return o, fmt.Errorf("listing classes: %w", err)
 		}
@@ -32,10 +38,11 @@ func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
 	o.IngressClasses = cluster.Pointers(classes.Items)
 	o.ClusterLoadBalancerClasses = cluster.Pointers(clusterwide.Items)
 	o.LoadBalancerClasses = cluster.Pointers(namespaced.Items)
+	o.IngressClassParams = cluster.Pointers(foreign.Items)
 	return o, nil
 }
 
-// ClassesOf returns the IngressClasses that refer to parameters.
+// ClassesOf returns the IngressClasses whose parameters an object can be.
 func (g *Gatherer) ClassesOf(ctx context.Context, parameters cluster.Ref) ([]string, error) {
 	var list networkingv1.IngressClassList
 	which := client.MatchingFields{cluster.ClassParameters: parameters.Key()}
@@ -73,7 +80,7 @@ func (g *Gatherer) classNames(
 func (g *Gatherer) addClasses(
 	ctx context.Context, names map[string]bool, to *ingress.Objects, v versions,
 ) error {
-	var parameters []cluster.Ref
+	read := map[cluster.Ref]client.Object{}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		ref := cluster.RefTo(cluster.KindIngressClass, "", name)
 		class, err := cluster.Get[networkingv1.IngressClass](ctx, g.Cache, ref)
@@ -84,24 +91,53 @@ func (g *Gatherer) addClasses(
 			v[ref] = class.ResourceVersion
 			to.IngressClasses = append(to.IngressClasses, class)
 		}
-		if ref, found := cluster.ParametersRef(class); found && !slices.Contains(parameters, ref) {
-			parameters = append(parameters, ref)
+		if err := g.addParameters(ctx, class, read, to); err != nil {
+			return err
 		}
 	}
-	for _, ref := range parameters {
+	for ref, found := range read {
+		v.set(ref, found)
+	}
+	return nil
+}
+
+// addParameters reads the parameters of a class that were not read yet, and adds them to both.
+func (g *Gatherer) addParameters(ctx context.Context, of *networkingv1.IngressClass,
+	read map[cluster.Ref]client.Object, to *ingress.Objects) error {
+	refs := cluster.ParametersRefs(of)
+	for i, ref := range refs {
+		if i > 0 && ref.Kind == cluster.KindIngressClassParams && !hasDialect(read[refs[0]]) {
+			continue
+		}
+		if _, known := read[ref]; known {
+			continue
+		}
 		found, err := g.parameters(ctx, ref)
 		if err != nil {
 			return err
 		}
+		read[ref] = found
 		switch p := found.(type) {
 		case *v1alpha1.ClusterLoadBalancerClass:
 			to.ClusterLoadBalancerClasses = append(to.ClusterLoadBalancerClasses, p)
 		case *v1alpha1.LoadBalancerClass:
 			to.LoadBalancerClasses = append(to.LoadBalancerClasses, p)
+		case *alb.IngressClassParams:
+			to.IngressClassParams = append(to.IngressClassParams, p)
 		}
-		v.set(ref, found)
 	}
 	return nil
+}
+
+// hasDialect reports whether parameters say that a class follows those of another controller, too.
+func hasDialect(parameters client.Object) bool {
+	switch p := parameters.(type) {
+	case *v1alpha1.ClusterLoadBalancerClass:
+		return p.Spec.Dialect != ""
+	case *v1alpha1.LoadBalancerClass:
+		return p.Spec.Dialect != ""
+	}
+	return false
 }
 
 // parameters reads the parameters of a class; nil if there are none.
@@ -111,6 +147,10 @@ func (g *Gatherer) parameters(ctx context.Context, ref cluster.Ref) (client.Obje
 		return existing(cluster.Get[v1alpha1.ClusterLoadBalancerClass](ctx, g.Cache, ref))
 	case v1alpha1.KindLoadBalancerClass:
 		return existing(cluster.Get[v1alpha1.LoadBalancerClass](ctx, g.Cache, ref))
+	case cluster.KindIngressClassParams:
+		if g.Optional.Has(ref.Kind) {
+			return existing(cluster.Get[alb.IngressClassParams](ctx, g.Cache, ref))
+		}
 	}
 	return nil, nil // the compiler refuses the reference
 }

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-logr/logr"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -16,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/record"
 )
@@ -131,6 +134,75 @@ func TestClassesAreReadWithTheirParameters(t *testing.T) {
 		if err := g.addClasses(t.Context(), names, &ingress.Objects{}, versions{}); !errors.Is(err, errFailing) {
 			t.Errorf("where a %T cannot be read the error is %v", kind, err)
 		}
+	}
+}
+
+// Of a class with a dialect, the parameters of the other controller are read, too: those of its name, or
+// those that it refers to beside ours of its name.
+func TestParametersOfTheOtherControllerAreRead(t *testing.T) {
+	params := func(name string) cluster.Ref { return cluster.RefTo(cluster.KindIngressClassParams, "", name) }
+	own := func(name string) cluster.Ref { return cluster.RefTo(v1alpha1.KindClusterLoadBalancerClass, "", name) }
+	all := []client.Object{
+		&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "ours", ResourceVersion: "2"}},
+		&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "theirs", ResourceVersion: "3"}, Spec: v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}},
+		&v1alpha1.LoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "theirs", ResourceVersion: "4"}, Spec: v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}},
+		&alb.IngressClassParams{ObjectMeta: metav1.ObjectMeta{Name: "edge", ResourceVersion: "5"}},
+	}
+	lacking, err := cluster.NewOptional(t.Context(), meta.NewDefaultRESTMapper(nil), nil, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := alb.ParamsVersion.Group
+	for name, c := range map[string]struct {
+		class              string
+		group, kind, named string
+		optional           *cluster.Optional
+		want               versions
+		read               []string
+	}{
+		"of its name":           {"edge", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "theirs", nil, versions{own("theirs"): "3", params("edge"): "5"}, []string{"edge"}},
+		"beside one":            {"edge", v1alpha1.Group, v1alpha1.KindLoadBalancerClass, "theirs", nil, versions{cluster.RefTo(v1alpha1.KindLoadBalancerClass, "infra", "theirs"): "4", params("edge"): "5"}, []string{"edge"}},
+		"not there":             {"other", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "theirs", nil, versions{own("theirs"): "3", params("other"): ""}, nil},
+		"not the dialect":       {"edge", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "ours", nil, versions{own("ours"): "2"}, nil},
+		"it is referred to":     {"theirs", foreign, alb.ParamsKind, "edge", nil, versions{own("theirs"): "3", params("edge"): "5"}, []string{"edge"}},
+		"without one of ours":   {"other", foreign, alb.ParamsKind, "edge", nil, versions{own("other"): "", params("edge"): "5"}, []string{"edge"}},
+		"without the kind":      {"edge", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "theirs", lacking, versions{own("theirs"): "3", params("edge"): ""}, nil},
+		"without it, referring": {"theirs", foreign, alb.ParamsKind, "edge", lacking, versions{own("theirs"): "3", params("edge"): ""}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: c.class, ResourceVersion: "1"}}
+			class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: &c.group, Kind: c.kind, Name: c.named}
+			if c.kind == v1alpha1.KindLoadBalancerClass {
+				class.Spec.Parameters.Namespace = new("infra")
+			}
+			b := fake.NewClientBuilder().WithScheme(cluster.NewScheme()).WithObjects(class).WithObjects(all...)
+			for _, i := range cluster.Indexes() {
+				b = b.WithIndex(i.Of, i.Field, i.Values)
+			}
+			g, v, o := &Gatherer{Cache: b.Build(), Optional: c.optional}, versions{}, ingress.Objects{}
+			c.want[cluster.RefTo(cluster.KindIngressClass, "", c.class)] = "1"
+			if err := g.addClasses(t.Context(), map[string]bool{c.class: true}, &o, v); err != nil || !maps.Equal(v, c.want) || !slices.Equal(namesOf(o.IngressClassParams), c.read) {
+				t.Errorf("%q are read, the versions are %v, want %v, error %v", namesOf(o.IngressClassParams), v, c.want, err)
+			}
+			if now, err := g.versionsOf(t.Context(), maps.Keys(c.want)); err != nil || !maps.Equal(now, c.want) {
+				t.Errorf("the versions are read as %v, want %v, error %v", now, c.want, err)
+			}
+			for ref := range c.want { // a change of each leads to the class
+				if ref.Kind == cluster.KindIngressClass {
+					continue
+				}
+				if names, err := g.ClassesOf(t.Context(), ref); err != nil || !slices.Equal(names, []string{c.class}) {
+					t.Errorf("the classes of %v are %q, error %v", ref, names, err)
+				}
+			}
+			listed := []string{"edge"}
+			if c.optional != nil {
+				listed = nil
+			}
+			if o, err := g.Classes(t.Context()); err != nil || !slices.Equal(namesOf(o.IngressClassParams), listed) {
+				t.Errorf("%q are listed, error %v", namesOf(o.IngressClassParams), err)
+			}
+		})
 	}
 }
 

@@ -93,7 +93,7 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	}
 	want := []string{
 		"*v1.ServiceList shop <nil>", "*v1.IngressClassList  <nil>", "*v1alpha1.ClusterLoadBalancerClassList  <nil>",
-		"*v1alpha1.LoadBalancerClassList shop <nil>", "*v1.NamespaceList  metadata.name=shop",
+		"*v1alpha1.LoadBalancerClassList shop <nil>", "*alb.IngressClassParamsList  <nil>", "*v1.NamespaceList  metadata.name=shop",
 	}
 	if fmt.Sprint(server.lists) != fmt.Sprint(want) || server.gets > 0 || len(cache.lists) > 0 {
 		t.Errorf("the API server is asked for %q, and %d by name; the cache for %q", server.lists, server.gets, cache.lists)

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -44,6 +45,10 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 				c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
 				return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
 			})),
+		queue.Optional(queue.Watch(from, &alb.IngressClassParams{}, queue.ChangedSpec,
+			queue.Recording(&r.backlog, func(ctx context.Context, p *alb.IngressClassParams) []lb.Key {
+				return r.onParameters(ctx, cluster.KindIngressClassParams, p)
+			})), r.Optional.Served(cluster.KindIngressClassParams)),
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
 		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec,
 			queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),

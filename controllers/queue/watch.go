@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
@@ -26,15 +28,65 @@ type watched[K comparable] struct {
 	source.TypedSyncingSource[K]
 	kind client.Object
 	from cache.Cache
+	late *late // nil for a kind that every cluster has
 }
 
-// fill starts to fill the cache.
+// late is about a kind that the cluster may not have yet.
+type late struct {
+	served <-chan struct{} // closed once it has
+	waits  atomic.Bool     // it had not when the watch was to begin
+}
+
+// Optional has a watch begin when a channel is closed: the cluster has its kind from then on.
+func Optional[K comparable](of source.TypedSource[K], served <-chan struct{}) source.TypedSource[K] {
+	if w, is := of.(watched[K]); is && served != nil {
+		w.late = &late{served: served}
+		return w
+	}
+	return of
+}
+
+// fill starts to fill the cache. The cache of a kind that a cluster may lack is filled elsewhere.
 func (w watched[K]) fill(ctx context.Context) error {
+	if w.late != nil {
+		return nil
+	}
 	_, err := w.from.GetInformer(ctx, w.kind, cache.BlockUntilSynced(false))
 	if meta.IsNoMatchError(err) {
 		return fmt.Errorf("%w; are the definitions of config/crd installed?", err)
 	}
 	return err
+}
+
+// Start begins to watch, if the cluster has the kind, or once it has.
+func (w watched[K]) Start(ctx context.Context, q Queue[K]) error {
+	if w.late == nil {
+		return w.TypedSyncingSource.Start(ctx, q)
+	}
+	select {
+	case <-w.late.served:
+		return w.TypedSyncingSource.Start(ctx, q)
+	default:
+	}
+	w.late.waits.Store(true)
+	go func() {
+		select {
+		case <-w.late.served:
+			if err := w.TypedSyncingSource.Start(ctx, q); err != nil {
+				log.FromContext(ctx).Error(err, "watching a kind that the cluster has by now", "kind", w.String())
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return nil
+}
+
+// WaitForSync waits until all objects have been seen.
+func (w watched[K]) WaitForSync(ctx context.Context) error {
+	if w.late != nil && w.late.waits.Load() {
+		return nil
+	}
+	return w.TypedSyncingSource.WaitForSync(ctx)
 }
 
 func (w watched[K]) String() string { return fmt.Sprintf("%T", w.kind) }
@@ -63,7 +115,7 @@ func Watch[T client.Object, K comparable](from cache.Cache, kind T,
 		predicate.TypedFuncs[T]{UpdateFunc: func(
 			e event.TypedUpdateEvent[T]) bool {
 			return matters(e.ObjectOld, e.ObjectNew)
-		}}), kind, from}
+		}}), kind, from, nil}
 }
 
 func EnqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q Queue[K]) {

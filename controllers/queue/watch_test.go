@@ -68,6 +68,49 @@ func TestAChangeEnqueuesItsKeys(t *testing.T) {
 	})
 }
 
+// A watch of a kind that the cluster does not have yet delays nothing. It begins with all objects that
+// are there when the cluster has it.
+func TestAWatchBeginsWithItsKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+		defer q.ShutDown()
+		from := &informertest.FakeInformers{}
+		names := func(_ context.Context, s *corev1.Service) []string { return []string{s.Name} }
+		served := make(chan struct{})
+		w := Optional(Watch(from, &corev1.Service{}, ChangedVersion, names), served).(watched[string])
+		if err := w.fill(t.Context()); err != nil || from.InformersByGVK != nil {
+			t.Fatalf("the cache is filled: %v, error %v", from.InformersByGVK, err)
+		}
+		if err := w.Start(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WaitForSync(t.Context()); err != nil || from.InformersByGVK != nil {
+			t.Fatalf("it waits, and ends with %v; the informers are %v", err, from.InformersByGVK)
+		}
+		close(served)
+		synctest.Wait()
+		informer, err := from.FakeInformerFor(t.Context(), &corev1.Service{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		informer.Add(service("web", "1"))
+		synctest.Wait()
+		if got := taken[string](q); !slices.Equal(got, []string{"web"}) {
+			t.Errorf("%q are enqueued", got)
+		}
+		// With the kind, it is a watch like others, and its end ends one that waits.
+		if err := Optional(Watch(from, &corev1.Service{}, ChangedVersion, names), served).Start(t.Context(), q); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := Optional(Watch(from, &corev1.Service{}, ChangedVersion, names), make(chan struct{})).Start(ctx, q); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 // An event of a key enqueues it.
 func TestAKeyEnqueuesItself(t *testing.T) {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())

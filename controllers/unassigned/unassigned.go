@@ -26,6 +26,7 @@ import (
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 // A Reconciler reconciles one Ingress at a time.
@@ -128,6 +129,9 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 			onParameters[*v1alpha1.LoadBalancerClass](r, v1alpha1.KindLoadBalancerClass)),
 		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec,
 			onParameters[*v1alpha1.ClusterLoadBalancerClass](r, v1alpha1.KindClusterLoadBalancerClass)),
+		queue.Optional(queue.Watch(from, &alb.IngressClassParams{}, queue.ChangedSpec,
+			onParameters[*alb.IngressClassParams](r, cluster.KindIngressClassParams)),
+			r.Optional.Served(cluster.KindIngressClassParams)),
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels,
 			func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
 				return namesOf(r.AffectedIn(ctx, n))
