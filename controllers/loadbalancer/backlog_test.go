@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -34,62 +33,62 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	todo := plan.Plan{Steps: []plan.Planned{{Step: plan.DeleteRule{Port: 80, Priority: 1}}}}
 	for name, c := range map[string]struct {
-		run    func(reconcile func(outcome.Outcome), hear func())
+		run    func(reconcile func(outcome), hear func())
 		count  uint64
 		took   time.Duration
 		oldest time.Duration
 	}{
-		"done at once": {func(reconcile func(outcome.Outcome), hear func()) {
+		"done at once": {func(reconcile func(outcome), hear func()) {
 			hear()
 			time.Sleep(3 * time.Second)
-			reconcile(outcome.Outcome{Plan: todo})
+			reconcile(outcome{Plan: todo})
 		}, 1, 3 * time.Second, 0},
-		"nothing had to be done": {func(reconcile func(outcome.Outcome), hear func()) {
+		"nothing had to be done": {func(reconcile func(outcome), hear func()) {
 			hear()
 			time.Sleep(3 * time.Second)
-			reconcile(outcome.Outcome{})
+			reconcile(outcome{})
 		}, 0, 0, 0},
-		"it fails twice, and another change comes": {func(reconcile func(outcome.Outcome), hear func()) {
+		"it fails twice, and another change comes": {func(reconcile func(outcome), hear func()) {
 			hear()
-			reconcile(outcome.Outcome{Plan: todo, Err: providers.ErrDenied})
+			reconcile(outcome{Plan: todo, Err: providers.ErrDenied})
 			time.Sleep(time.Minute)
 			hear()
-			reconcile(outcome.Outcome{Plan: todo, Err: providers.ErrThrottled})
+			reconcile(outcome{Plan: todo, Err: providers.ErrThrottled})
 			time.Sleep(time.Minute)
-			reconcile(outcome.Outcome{Plan: todo})
+			reconcile(outcome{Plan: todo})
 		}, 1, 2 * time.Minute, 0},
-		"it fails on and on": {func(reconcile func(outcome.Outcome), hear func()) {
+		"it fails on and on": {func(reconcile func(outcome), hear func()) {
 			hear()
 			for range 60 {
-				reconcile(outcome.Outcome{Plan: todo, Err: providers.ErrDenied})
+				reconcile(outcome{Plan: todo, Err: providers.ErrDenied})
 				time.Sleep(time.Minute)
 			}
 		}, 0, 0, time.Hour},
-		"no worker takes it": {func(_ func(outcome.Outcome), hear func()) {
+		"no worker takes it": {func(_ func(outcome), hear func()) {
 			hear()
 			time.Sleep(time.Minute)
 			hear()
 		}, 0, 0, time.Minute},
-		"it is paused": {func(reconcile func(outcome.Outcome), hear func()) {
+		"it is paused": {func(reconcile func(outcome), hear func()) {
 			hear()
-			reconcile(outcome.Outcome{Plan: todo, Withheld: v1alpha1.ReasonPaused})
+			reconcile(outcome{Plan: todo, Withheld: v1alpha1.ReasonPaused})
 			time.Sleep(time.Hour)
-			reconcile(outcome.Outcome{Plan: todo, Withheld: v1alpha1.ReasonPaused})
+			reconcile(outcome{Plan: todo, Withheld: v1alpha1.ReasonPaused})
 		}, 0, 0, 0},
-		"what drifted is mended": {func(reconcile func(outcome.Outcome), _ func()) {
-			reconcile(outcome.Outcome{Plan: todo})
+		"what drifted is mended": {func(reconcile func(outcome), _ func()) {
+			reconcile(outcome{Plan: todo})
 		}, 0, 0, 0},
-		"the load balancer is being set up": {func(reconcile func(outcome.Outcome), hear func()) {
+		"the load balancer is being set up": {func(reconcile func(outcome), hear func()) {
 			hear()
-			reconcile(outcome.Outcome{Plan: todo, Observed: &lb.Observed{Exists: true}})
+			reconcile(outcome{Plan: todo, Observed: &lb.Observed{Exists: true}})
 			time.Sleep(3 * time.Minute)
-			reconcile(outcome.Outcome{Observed: &lb.Observed{Exists: true, Active: true}})
+			reconcile(outcome{Observed: &lb.Observed{Exists: true, Active: true}})
 		}, 1, 3 * time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &Reconciler{Parts: Parts{Metrics: metrics.NewRecorder(metrics.NewRequests(), &metrics.Reads{}, "", nil)}}
-				c.run(func(o outcome.Outcome) {
+				c.run(func(o outcome) {
 					r.backlog.Begin(key)
 					o.Snapshot = &gather.Snapshot{}
 					o.Snapshot.Key = key

@@ -6,7 +6,6 @@ import (
 
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -23,7 +22,7 @@ const mostClosed = 10
 // closes reports whether closing its host ends an offence: another namespace's Ingress covers the
 // host, which no rule names. A host that the namespace of that Ingress gave up itself is closed
 // only if holding the namespace back does not help. By are the Ingresses that gave the host up.
-func (c *causes) closes(o outcome.Outcome, f expectations.Offence, by []string) bool {
+func (c *causes) closes(o outcome, f expectations.Offence, by []string) bool {
 	next := namespaceOf(f.Next)
 	if f.Next == "" || f.Host == routing.Any || isNamed(o.Built.Table, f.Host, f.Port) ||
 		isClosed(o.Hold, closing(o, f).Host, f.Port) {
@@ -35,7 +34,7 @@ func (c *causes) closes(o outcome.Outcome, f expectations.Offence, by []string) 
 
 // closing returns the offence of the host that is to be closed: if a wildcard that covered the host
 // was given up, the wildcard.
-func closing(o outcome.Outcome, f expectations.Offence) expectations.Offence {
+func closing(o outcome, f expectations.Offence) expectations.Offence {
 	if f.Named != routing.Any && !slices.ContainsFunc(o.Built.Table.Names, func(n routing.Name) bool {
 		return n.Host == f.Named
 	}) {
@@ -47,7 +46,7 @@ func closing(o outcome.Outcome, f expectations.Offence) expectations.Offence {
 // close adds the host of an offence to the closed ones. It is false if the namespace that gave the
 // host up has too many of them, and so may wait instead.
 func (c *causes) close(
-	hold *ingress.Hold, o outcome.Outcome, f expectations.Offence, by []string, limited bool,
+	hold *ingress.Hold, o outcome, f expectations.Offence, by []string, limited bool,
 ) bool {
 	from := giver(o, f, by)
 	if f = closing(o, f); isClosed(*hold, f.Host, f.Port) {
@@ -140,7 +139,7 @@ func namedHosts(snap *gather.Snapshot) map[routing.Host][]string {
 }
 
 // giver returns the namespace that gave up the host of an offence; "" if it is not known.
-func giver(o outcome.Outcome, f expectations.Offence, by []string) string {
+func giver(o outcome, f expectations.Offence, by []string) string {
 	closed := closing(o, f).Host
 	for _, c := range o.Snapshot.Recorded.Closed {
 		if c.Host == closed && c.GivenUpBy != "" {

@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -24,17 +23,17 @@ import (
 // status, after the last route for them is deleted. It returns the Ingresses whose finalizer may be
 // removed after the record is written: an Ingress in the record without the finalizer would count
 // as vanished.
-func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
+func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome,
 	next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
 	if len(o.Snapshot.Departed) == 0 {
 		return nil, nil
 	}
-	left := o.Left()
+	left := o.left()
 	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
 	names = slices.DeleteFunc(names, func(name string) bool {
 		steps := left(cluster.RefFrom(cluster.KindIngress, name).Namespace)
-		return o.Keeps(name) || !o.Snapshot.Retained() &&
-			removesRoutes(steps, func(s plan.Planned) bool { return o.ConcernsDeparted(s, name) })
+		return o.keeps(name) || !o.Snapshot.Retained() &&
+			removesRoutes(steps, func(s plan.Planned) bool { return o.concernsDeparted(s, name) })
 	})
 	parted := make([]bool, len(names))
 	err = ingresses.ForEach(len(names), func(i int) error {
@@ -60,12 +59,12 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
 // unpublishDeparted removes the address of the load balancer from the status of a departed Ingress,
 // unless another load balancer has the Ingress. It sends an event if the load balancer is protected
 // from deletion, or if the class does not permit the served settings any more.
-func (r *Reconciler) unpublishDeparted(ctx context.Context, o outcome.Outcome, ref cluster.Ref,
+func (r *Reconciler) unpublishDeparted(ctx context.Context, o outcome, ref cluster.Ref,
 	ing *networkingv1.Ingress) error {
 	if ing == nil || r.isOnOthers(o, ref) && !o.Snapshot.Disowned[ref.String()] {
 		return nil
 	}
-	if d := o.Protected(); d != nil {
+	if d := o.protected(); d != nil {
 		err := r.Events.Send(events.WithIngress(ctx, ing), events.FromDiagnostic(ing, *d))
 		if err != nil {
 			return err
@@ -83,7 +82,7 @@ func (r *Reconciler) unpublishDeparted(ctx context.Context, o outcome.Outcome, r
 }
 
 // isOnOthers reports whether other load balancers have an Ingress.
-func (r *Reconciler) isOnOthers(o outcome.Outcome, ref cluster.Ref) bool {
+func (r *Reconciler) isOnOthers(o outcome, ref cluster.Ref) bool {
 	return slices.ContainsFunc(r.Directory.DependentsOf(ref), func(k lb.Key) bool {
 		return k != o.Snapshot.Key
 	})

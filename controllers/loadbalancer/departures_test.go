@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
@@ -31,12 +30,12 @@ import (
 const otherKey = lb.Key("fairlead/shop/other/internal")
 
 // parting is an outcome of a load balancer that shop/web has departed from, and shop/kept has not.
-func parting(ing *networkingv1.Ingress, seen *lb.Observed) (outcome.Outcome, *records.Record) {
+func parting(ing *networkingv1.Ingress, seen *lb.Observed) (outcome, *records.Record) {
 	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}, Departed: map[string]*networkingv1.Ingress{"shop/web": ing}}
 	g.Record.Address = "ours.example"
 	next := &records.Record{}
 	next.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/kept"}, {Ingress: "shop/web"}}
-	return outcome.Outcome{Snapshot: g, Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}}}, next
+	return outcome{Snapshot: g, Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}}}, next
 }
 
 // An Ingress departs once the cloud routes nothing that was not asked for. One of a load balancer

@@ -5,7 +5,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -40,7 +39,7 @@ func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 		{p, v1alpha1.ReasonUnconfirmed},
 	} {
 		before := r.doubts.isUnconfirmed(key)
-		if got := r.withheld(outcome.Outcome{Snapshot: g, Observed: seen, Plan: step.plan}); got != step.want {
+		if got := r.withheld(outcome{Snapshot: g, Observed: seen, Plan: step.plan}); got != step.want {
 			t.Errorf("step %d is withheld for %q, want %q", i, got, step.want)
 		}
 		if before != (i == 1 || i == 3 || i == 5) {

@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -138,7 +137,7 @@ func (r *Reconciler) recordMembers(ctx context.Context, g *gather.Snapshot) erro
 // removeFinalizers removes the finalizer from Ingresses that the record does not have any more,
 // unless another load balancer has them. After a failure the Ingress stays in the directory, and is
 // tried again.
-func (r *Reconciler) removeFinalizers(ctx context.Context, o outcome.Outcome,
+func (r *Reconciler) removeFinalizers(ctx context.Context, o outcome,
 	free map[string]*networkingv1.Ingress) error {
 	names := slices.Sorted(maps.Keys(free))
 	return ingresses.ForEach(len(names), func(i int) error {

@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
@@ -61,7 +60,7 @@ func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed,
 		ours := planner.HasDigest(g.Recorded.Rules)
 		switch {
 		case known:
-			ours = planner.HasDigest(outcome.OwnRules(last.seen, last.want, last.foreign))
+			ours = planner.HasDigest(ownRules(last.seen, last.want, last.foreign))
 		case len(g.Recorded.Rules) > 0:
 		case g.HasChanges() || planner.MissesRules(seen, want):
 			// rules that are not wanted may be left over from an earlier plan

@@ -14,8 +14,6 @@ import (
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/outcome"
-	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -32,7 +30,7 @@ import (
 // the plan is made again, as often as this shows further ones. If no plan is permitted, it returns
 // the first one.
 func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
-	seen *lb.Observed) outcome.Outcome {
+	seen *lb.Observed) outcome {
 	first := r.planWith(ctx, snap, facts, seen, ingress.Hold{})
 	if first.Forbidden == "" {
 		return first
@@ -45,11 +43,11 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 			return first
 		}
 		if last = r.planWith(ctx, snap, facts, seen, hold); last.Forbidden == "" {
-			last = c.release(last, func(hold ingress.Hold) outcome.Outcome {
+			last = c.release(last, func(hold ingress.Hold) outcome {
 				return r.planWith(ctx, snap, facts, seen, hold)
 			})
 			last.Hold.Closed = closedHosts(last.Built.Table)
-			last.HoldBack(first, told, c.closings(last.Hold.Closed))
+			last.holdBack(first, told, c.closings(last.Hold.Closed))
 			return last
 		}
 		told = told.With(last.Expectations)
@@ -58,21 +56,21 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 
 // planWith makes a plan with some Ingresses held back, and judges it.
 func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
-	seen *lb.Observed, hold ingress.Hold) outcome.Outcome {
+	seen *lb.Observed, hold ingress.Hold) outcome {
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Held(hold, snap.Departed), facts, seen, caps) // cannot fail
 	// Rules that another writer has made.
 	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)
 	// The steps, in a safe order.
-	todo := outcome.PlanUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps))
-	o := outcome.Outcome{
+	todo := planUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps))
+	o := outcome{
 		Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo,
 		ForeignRules: foreign, Unread: unread(snap, facts), Hold: hold,
 	}
 	r.prove(ctx, &o) // that the order is safe
 	o.Expectations = r.judge(o, facts)
 	if !o.Plan.Empty() {
-		o.Forbidden = cmp.Or(o.Expectations.Reason(), o.Proof.Reason())
+		o.Forbidden = cmp.Or(o.Expectations.Reason(), o.Proof.reason())
 	}
 	return o
 }
@@ -108,14 +106,14 @@ func changedIngresses(snap *gather.Snapshot) map[string]bool {
 // that can wait, more hosts are closed than a namespace may give up. Each host is closed once, and
 // each namespace is held back once, and loses each Ingress once. Hosts are closed together, so plans
 // are made again a few times for each namespace at most.
-func (c *causes) holdMore(o outcome.Outcome) ingress.Hold {
+func (c *causes) holdMore(o outcome) ingress.Hold {
 	if hold := c.holdMoreOf(o, true); !hold.Equal(o.Hold) {
 		return hold
 	}
 	return c.holdMoreOf(o, false)
 }
 
-func (c *causes) holdMoreOf(o outcome.Outcome, limited bool) ingress.Hold {
+func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 	hold := o.Hold
 	isHeld := func(namespace string) bool { return slices.Contains(o.Hold.Namespaces, namespace) }
 	add := func(namespace string) {
@@ -179,7 +177,7 @@ func (c *causes) holdMoreOf(o outcome.Outcome, limited bool) ingress.Hold {
 			doubt(next)
 		}
 	}
-	for _, namespace := range o.Proof.Namespaces() {
+	for _, namespace := range o.Proof.namespaces() {
 		add(namespace)
 	}
 	return hold
@@ -206,7 +204,7 @@ func leavesOutOf(hold ingress.Hold, namespace string) bool {
 
 // suspectsOf returns what violates expectations without a change of an Ingress, where those of a
 // namespace that are left out are missing.
-func (c *causes) suspectsOf(o outcome.Outcome, namespace string) expectations.Suspects {
+func (c *causes) suspectsOf(o outcome, namespace string) expectations.Suspects {
 	var without []string
 	for _, name := range o.Hold.Ingresses {
 		if namespaceOf(name) == namespace {
@@ -227,8 +225,8 @@ func (c *causes) suspectsOf(o outcome.Outcome, namespace string) expectations.Su
 
 // release makes a permitted plan again without holding back those who may have been held back
 // because of another namespace's change, and without closing hosts, if that is permitted, too.
-func (c *causes) release(o outcome.Outcome,
-	plan func(ingress.Hold) outcome.Outcome) outcome.Outcome {
+func (c *causes) release(o outcome,
+	plan func(ingress.Hold) outcome) outcome {
 	try := func(hold ingress.Hold) {
 		if hold.Equal(o.Hold) {
 			return
@@ -251,7 +249,7 @@ func (c *causes) release(o outcome.Outcome,
 	return o
 }
 
-func changeOf(o outcome.Outcome, facts lb.Facts) expectations.Change {
+func changeOf(o outcome, facts lb.Facts) expectations.Change {
 	return expectations.Change{
 		Snapshot: o.Snapshot.Snapshot, Departed: o.Snapshot.Departed, Facts: facts,
 		Capabilities: o.Capabilities, Observed: o.Observed, Plan: o.Plan, Next: o.Built.Table,
@@ -260,15 +258,15 @@ func changeOf(o outcome.Outcome, facts lb.Facts) expectations.Change {
 
 // judge compares a plan with the expectations of the class, and with the routes that are served
 // now.
-func (r *Reconciler) judge(o outcome.Outcome, facts lb.Facts) expectations.Judgement {
+func (r *Reconciler) judge(o outcome, facts lb.Facts) expectations.Judgement {
 	return r.gate.Judge(o.Snapshot.Expectations, changeOf(o, facts))
 }
 
 // logExpectations logs what violates an expectation, once.
-func logExpectations(ctx context.Context, o outcome.Outcome) {
+func logExpectations(ctx context.Context, o outcome) {
 	j := o.Expectations
 	for _, d := range j.Diagnostics() {
-		if !o.WasReported(d) {
+		if !o.wasReported(d) {
 			log.FromContext(ctx).Info("an expectation is violated",
 				"at", d.Source.String(), "message", d.Message)
 		}
@@ -280,25 +278,25 @@ func logExpectations(ctx context.Context, o outcome.Outcome) {
 }
 
 // prove checks the plan, and replaces it by one that is proven, if there is one.
-func (r *Reconciler) prove(ctx context.Context, o *outcome.Outcome) {
-	o.Plan, o.Proof = proofs.Judge(o.Observed, o.Built.LoadBalancer, o.Plan, o.Capabilities.Dialect,
+func (r *Reconciler) prove(ctx context.Context, o *outcome) {
+	o.Plan, o.Proof = judge(o.Observed, o.Built.LoadBalancer, o.Plan, o.Capabilities.Dialect,
 		o.Snapshot.Class.LoadBalancerClassSpec)
 	if o.Proof.Way == "" {
 		return
 	}
 	r.Metrics.Proofs.WithLabelValues(o.Proof.Way).Inc()
-	if o.Proof.Way == proofs.Unproven {
+	if o.Proof.Way == unproven {
 		r.Metrics.Defects.WithLabelValues(metrics.DefectUnprovenPlan).Inc()
 	}
-	if o.Proof.Way != proofs.Proven {
-		log.FromContext(ctx).Info("a plan is not proven", "is", o.Proof.Way, "message", o.Proof.Message(),
-			"witness", o.Proof.Witness(), "done", o.Proof.Done(), "plan", o.Proof.Steps())
+	if o.Proof.Way != proven {
+		log.FromContext(ctx).Info("a plan is not proven", "is", o.Proof.Way, "message", o.Proof.message(),
+			"witness", o.Proof.witness(), "done", o.Proof.done(), "plan", o.Proof.steps())
 	}
 }
 
 // withheld returns the reason of the condition Programmed for which a plan is not carried out; ""
 // if it is carried out.
-func (r *Reconciler) withheld(o outcome.Outcome) string {
+func (r *Reconciler) withheld(o outcome) string {
 	why := ""
 	switch {
 	case o.Plan.Empty():

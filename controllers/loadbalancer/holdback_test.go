@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/plan"
@@ -41,7 +40,7 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{Parts: Parts{Gatherer: &gather.Gatherer{Grace: time.Hour}, ReadOnly: c.readOnly}}
 			g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
-			o := outcome.Outcome{Snapshot: g, Observed: seen, Plan: c.plan}
+			o := outcome{Snapshot: g, Observed: seen, Plan: c.plan}
 			if c.paused {
 				g.PausedBy = "the IngressClass"
 			}

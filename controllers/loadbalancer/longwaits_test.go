@@ -12,7 +12,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
@@ -117,7 +116,7 @@ func TestWhichWaitsOutliveAReconcile(t *testing.T) {
 			if time.Sleep(time.Minute); c.over {
 				end()
 			}
-			o := outcome.Outcome{Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}, Observed: &lb.Observed{Key: benchKey}, Err: c.err}
+			o := outcome{Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}, Observed: &lb.Observed{Key: benchKey}, Err: c.err}
 			if got := reasons(r.waitsFor(o, &records.Record{}, time.Now())); got != c.want {
 				t.Errorf("%s: it waits for %q, want %q", name, got, c.want)
 			}

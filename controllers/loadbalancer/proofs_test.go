@@ -13,7 +13,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -115,7 +114,7 @@ func TestAPlanThatIsNotProvenIsCarriedOutStepByStep(t *testing.T) {
 	if n := b.rules(); n != rules+1 {
 		t.Errorf("there are %d rules, and %d before", n, rules)
 	}
-	if b.verdicts(proofs.Serialised) != 1 || b.verdicts(proofs.Unproven) != 0 {
+	if b.verdicts(serialised) != 1 || b.verdicts(unproven) != 0 {
 		t.Error("the metric does not say so")
 	}
 	b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonProgrammed)
@@ -130,7 +129,7 @@ func TestAPlanThatIsNotProvenIsWithheld(t *testing.T) {
 	if n := b.rules(); n != rules {
 		t.Errorf("there are %d rules, and %d before", n, rules)
 	}
-	if b.verdicts(proofs.Unproven) != 1 {
+	if b.verdicts(unproven) != 1 {
 		t.Error("the metric does not say so")
 	}
 	events := b.events(v1alpha1.ReasonPlanUnproven)
@@ -162,7 +161,7 @@ func TestAClassCanHaveUnprovenPlansCarriedOut(t *testing.T) {
 	if n := b.rules(); n != rules+1 {
 		t.Errorf("there are %d rules, and %d before", n, rules)
 	}
-	if b.verdicts(proofs.Accepted) != 1 || len(b.events(v1alpha1.ReasonPlanUnproven)) != 1 {
+	if b.verdicts(accepted) != 1 || len(b.events(v1alpha1.ReasonPlanUnproven)) != 1 {
 		t.Errorf("it is not told: %v", b.events(v1alpha1.ReasonPlanUnproven))
 	}
 }

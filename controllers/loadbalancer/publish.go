@@ -10,7 +10,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
@@ -24,10 +23,10 @@ import (
 // of the members exist. A member without served routes gets no address. If the cloud refuses a
 // step, the ports in the status of the members have the error. It returns diagnostics for the members
 // of which the API server refuses the status.
-func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome,
+func (r *Reconciler) publish(ctx context.Context, o outcome,
 	next *records.Record) (refusals []diag.Diagnostic, err error) {
-	gone := !o.Observed.Exists && o.Complete()
-	servedTo := o.ServedTo()
+	gone := !o.Observed.Exists && o.complete()
+	servedTo := o.servedTo()
 	served := o.Observed.Active && slices.ContainsFunc(o.Snapshot.Members, servedTo)
 	refused := o.Observed.Active && o.Withheld == "" && !queue.OnlyPending(o.Err)
 	if !gone && !served && !refused {
@@ -40,9 +39,9 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome,
 			return nil, err
 		}
 	}
-	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool {
+	reach := newReach(o.Observed.Address, o.Built.Table, func(port int32) bool {
 		return o.Observed.Listener(port) != nil
-	}, o.Diagnostics())
+	}, o.diagnostics())
 	published := make([]*v1alpha1.MemberMemory, len(o.Snapshot.Members))
 	failures := make([]error, len(o.Snapshot.Members))
 	err = ingresses.ForEach(len(o.Snapshot.Members), func(i int) error {
@@ -54,11 +53,11 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome,
 		ing := o.Snapshot.Actual[m.Owner.String()]
 		served := served && servedTo(m)
 		switch {
-		case !reach.Serves(m) && (gone || served):
+		case !reach.serves(m) && (gone || served):
 			return r.Ingresses.Unpublish(ctx, ing,
 				slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next)))
-		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			failures[i] = r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
+		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
+			failures[i] = r.Ingresses.Publish(ctx, ing, reach.statusOf(m))
 			if failures[i] == nil {
 				published[i] = known
 			}

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
@@ -80,7 +79,7 @@ func TestWhenAnIngressHasTheAddress(t *testing.T) {
 				seen.Listeners = []lb.ObservedListener{{Port: 80, Protocol: routing.HTTP}}
 			}
 			table := &precedence.Table{Config: routing.Config{Routes: []routing.Route{{Owner: m.Owner, Ports: []int32{80}}}}}
-			o := outcome.Outcome{Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: table}, Err: c.err, Withheld: c.withheld}
+			o := outcome{Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: table}, Err: c.err, Withheld: c.withheld}
 			o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
 			o.Snapshot.Record.Address = "ours.example"
 			next := &records.Record{Address: "ours.example"}
@@ -136,7 +135,7 @@ func TestTheAddressIsInTheRecordFirst(t *testing.T) {
 			m := ingress.NewMember(b.ingress(), settings.Values{})
 			seen := &lb.Observed{Key: benchKey, Exists: true, Active: true, Address: lb.Address{Hostname: "ours.example"}, Listeners: []lb.ObservedListener{{Port: 80}}}
 			table := &precedence.Table{Config: routing.Config{Routes: []routing.Route{{Owner: m.Owner, Ports: []int32{80}}}}}
-			o := outcome.Outcome{Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: table}}
+			o := outcome{Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: table}}
 			o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey, Members: []ingress.Member{m}}, Actual: map[string]*networkingv1.Ingress{"shop/web": m.Ingress}}
 			o.Snapshot.Record.Address = c.recorded
 			next := &records.Record{Address: "ours.example", Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Served: true}}}}

@@ -12,7 +12,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -60,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone)
 	o.Withheld = r.withheld(o)
 	// Pods with a readiness gate may wait for target groups that do not exist yet.
-	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.Groups())
+	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.groups())
 	if err := r.apply(ctx, &o, facts, undone); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -78,7 +77,7 @@ func unread(snap *gather.Snapshot, facts lb.Facts) bool {
 // apply carries the plan out, unless it is withheld, and remembers its steps. Of a plan that a
 // second reading has to confirm it carries out what deletes nothing. It fails without a change if
 // another operator has the lease.
-func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, facts lb.Facts,
+func (r *Reconciler) apply(ctx context.Context, o *outcome, facts lb.Facts,
 	undone []string) error {
 	switch o.Withheld {
 	case "":
@@ -93,7 +92,7 @@ func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, facts lb.Fac
 	return nil
 }
 
-func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, facts lb.Facts,
+func (r *Reconciler) applyAll(ctx context.Context, o *outcome, facts lb.Facts,
 	undone []string) error {
 	key := o.Snapshot.Key
 	if !o.Plan.Empty() {
@@ -106,7 +105,7 @@ func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, facts lb.
 	}
 	r.carryOut(ctx, o)
 	r.passFailed(ctx, o, facts)
-	if o.Snapshot.Expectations != nil && o.Served() {
+	if o.Snapshot.Expectations != nil && o.served() {
 		r.gate.Served(key, o.Built.Table)
 	}
 	if !o.Plan.Empty() {
@@ -128,7 +127,7 @@ func (r *Reconciler) claim(ctx context.Context, key lb.Key) error {
 }
 
 // carryOut carries the plan out.
-func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
+func (r *Reconciler) carryOut(ctx context.Context, o *outcome) {
 	var done atomic.Int64
 	began := time.Now()
 	text := func(now time.Time) string {

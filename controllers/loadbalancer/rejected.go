@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -25,11 +24,11 @@ const mostPasses = 3
 
 // passFailed plans again without the steps that failed for some namespaces, and carries that out if
 // others wait for them.
-func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts lb.Facts) {
+func (r *Reconciler) passFailed(ctx context.Context, o *outcome, facts lb.Facts) {
 	rest, leftOut := *o, []string(nil)
 	for pass := 0; ; pass++ {
-		causes := o.FailedNamespaces()
-		whole := pass >= mostPasses || o.LearnsRejections() // the next plan is without what was rejected
+		causes := o.failedNamespaces()
+		whole := pass >= mostPasses || o.learnsRejections() // the next plan is without what was rejected
 		if !hasOthers(*o, causes) || ctx.Err() != nil || o.Withheld != "" || whole && slices.Equal(causes, leftOut) {
 			return
 		}
@@ -47,10 +46,10 @@ func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts l
 		}
 		rest.Run, rest.Err = providers.Run(ctx, r.Cloud, o.Observed, rest.Plan, providers.Options{})
 		o.Passed = &rest.Built.LoadBalancer
-		if more := o.AddRun(rest.Run, rest.Err); more {
+		if more := o.addRun(rest.Run, rest.Err); more {
 			continue
 		}
-		if o.Snapshot.Expectations != nil && rest.Served() {
+		if o.Snapshot.Expectations != nil && rest.served() {
 			r.gate.Served(o.Snapshot.Key, rest.Built.Table)
 		}
 		return
@@ -58,7 +57,7 @@ func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts l
 }
 
 // hasOthers reports whether some namespaces, but not all of a load balancer, are causes.
-func hasOthers(o outcome.Outcome, causes []string) bool {
+func hasOthers(o outcome, causes []string) bool {
 	names := slices.Concat(o.Snapshot.MemberNames(), slices.Collect(maps.Keys(o.Snapshot.Departed)))
 	return len(causes) > 0 && slices.ContainsFunc(names, func(name string) bool {
 		return !slices.Contains(causes, namespaceOf(name))
@@ -68,7 +67,7 @@ func hasOthers(o outcome.Outcome, causes []string) bool {
 // planWithoutFailed makes the plan without the steps that failed, and without all that some namespaces
 // ask for. It reports whether the plan is permitted and proven.
 func (r *Reconciler) planWithoutFailed(
-	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts, leftOut []string,
+	ctx context.Context, rest, o *outcome, facts lb.Facts, leftOut []string,
 ) bool {
 	without := slices.Clip(o.Run.Failed)
 	for range mostPasses {
@@ -79,7 +78,7 @@ func (r *Reconciler) planWithoutFailed(
 		for _, s := range rest.Plan.Steps {
 			isTheirs := len(leftOut) > 0 && !concernsOthers(plan.Plan{Steps: []plan.Planned{s}}, leftOut)
 			if isTheirs && !slices.ContainsFunc(without, func(x providers.Rejection) bool {
-				return outcome.SameStep(x.Step, s.Step)
+				return sameStep(x.Step, s.Step)
 			}) {
 				without = append(without, providers.Rejection{Step: s.Step, Origin: s.Origin})
 			}
@@ -95,7 +94,7 @@ func (r *Reconciler) planWithoutFailed(
 // that would violate an expectation without a rule that failed, and that covered them, keep the action
 // that they have in the cloud. If they would violate it with that, too, they answer 503.
 func (r *Reconciler) planWithout(
-	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts, failed []providers.Rejection,
+	ctx context.Context, rest, o *outcome, facts lb.Facts, failed []providers.Rejection,
 ) bool {
 	held, closed := map[string]bool{}, map[string]bool{}
 	for {
@@ -105,7 +104,7 @@ func (r *Reconciler) planWithout(
 		rest.Expectations = r.judge(*rest, facts)
 		if rest.Plan.Empty() || rest.Expectations.Reason() == "" {
 			r.prove(ctx, rest)
-			return rest.Proof.Reason() == ""
+			return rest.Proof.reason() == ""
 		}
 		o.Expectations = o.Expectations.With(rest.Expectations) // its author is told
 		known := len(held) + len(closed)
@@ -125,7 +124,7 @@ func (r *Reconciler) planWithout(
 
 // keepsFromOthers reports whether rules of the cloud keep requests from wanted ones that only some
 // namespaces do not ask for, as they are to move, or to go, after a step that failed.
-func keepsFromOthers(o outcome.Outcome, namespaces []string) bool {
+func keepsFromOthers(o outcome, namespaces []string) bool {
 	for _, l := range o.Built.LoadBalancer.Listeners {
 		at := o.Observed.Listener(l.Port)
 		if at == nil {

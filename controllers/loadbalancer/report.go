@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
@@ -25,7 +24,7 @@ import (
 // again. It writes only changes.
 
 // report reports an outcome.
-func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
+func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
 	logPlan(ctx, o)
 	logExpectations(ctx, o)
@@ -40,34 +39,34 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	}
 	r.Targets.Track(ctx, key, o.Snapshot.Class.LoadBalancerClassSpec, o.Capabilities,
 		o.Observed.TargetGroups)
-	next := o.Record(time.Now())
-	o.Learn(&next, time.Now())
+	next := o.record(time.Now())
+	o.learn(&next, time.Now())
 	waitsNow := r.waitsFor(o, &next, time.Now())
 	setWaiting(&next, waitsNow, time.Now())
-	rejected := o.Rejected(&next)
+	rejected := o.rejected(&next)
 	if len(rejected) > 0 {
-		o.KeepPreviousDiagnostics(&next)
+		o.keepPreviousDiagnostics(&next)
 	}
 	refused, err := r.publish(ctx, o, &next)
 	if len(rejected) == 0 {
-		err = errors.Join(err, r.Events.SendNew(ctx, key, slices.Concat(o.Diagnostics(), refused),
-			o.WasReported, o.Snapshot.Addressee))
+		err = errors.Join(err, r.Events.SendNew(ctx, key, slices.Concat(o.diagnostics(), refused),
+			o.wasReported, o.Snapshot.Addressee))
 	}
 	free, failure := r.releaseDeparted(ctx, o, &next)
 	err = errors.Join(err, failure)
-	ended, wait := o.EndMoves(&next, time.Now())
+	ended, wait := o.endMoves(&next, time.Now())
 	if len(free) > 0 && len(o.Snapshot.LeftOut) > 0 {
 		ended = append(ended, key) // there is room for other Ingresses
 	}
 	wait = queue.Sooner(wait, r.nextDue(o, &next, waitsNow))
-	if o.Finished(&next) && err == nil {
+	if o.finished(&next) && err == nil {
 		err := r.finish(ctx, o, free)
 		r.fillRoom(ctx, o.Snapshot)
 		r.Awaken(ctx, append(ended, r.Records.SameName(key)...)) // their name is free
 		return reconcile.Result{}, err
 	}
 	if !o.Observed.Exists && len(o.Snapshot.Departed) == 0 && (len(o.Snapshot.Members) == 0 ||
-		o.Complete() && err == nil) {
+		o.complete() && err == nil) {
 		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
 	}
 	forgotten := r.keep(ctx, key, &next)
@@ -85,10 +84,10 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 
 // nextDue returns when a load balancer has to be reconciled before its next check for drift; 0 for
 // not at all.
-func (r *Reconciler) nextDue(o outcome.Outcome, next *records.Record,
+func (r *Reconciler) nextDue(o outcome, next *records.Record,
 	waits []reasonToWait) time.Duration {
-	wait := queue.Sooner(o.UntilDeparted(next, time.Now()), outcome.UntilFree(next, time.Now()))
-	wait = queue.Sooner(wait, o.UntilVanishedEnd(next, r.Grace, time.Now()))
+	wait := queue.Sooner(o.untilDeparted(next, time.Now()), untilFree(next, time.Now()))
+	wait = queue.Sooner(wait, o.untilVanishedEnd(next, r.Grace, time.Now()))
 	wait = queue.Sooner(wait, rereads(o.Observed))
 	if o.Unread || o.Expectations.Set.Unread != "" {
 		wait = queue.Sooner(wait, cluster.RetryUnread)
@@ -109,7 +108,7 @@ func (r *Reconciler) nextDue(o outcome.Outcome, next *records.Record,
 
 // finish drops a deleted load balancer and its record, and releases its Ingresses.
 func (r *Reconciler) finish(
-	ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress,
+	ctx context.Context, o outcome, free map[string]*networkingv1.Ingress,
 ) error {
 	key := o.Snapshot.Key
 	r.drop(key)
@@ -129,29 +128,29 @@ func (r *Reconciler) finish(
 
 // requeueAfter returns when to reconcile a load balancer again after its report.
 func (r *Reconciler) requeueAfter(
-	o outcome.Outcome, next *records.Record, rejected []string, wait time.Duration,
+	o outcome, next *records.Record, rejected []string, wait time.Duration,
 ) time.Duration {
 	switch {
 	case len(rejected) > 0, o.Withheld == v1alpha1.ReasonUnconfirmed:
 		return queue.AfterConflict
 	case o.Observed.Exists && !o.Observed.Active:
 		return queue.AfterPending
-	case records.HasRejections(next) || o.LacksCloudObjects():
-		return queue.Sooner(wait, outcome.UntilTried(next, time.Now()))
+	case records.HasRejections(next) || o.lacksCloudObjects():
+		return queue.Sooner(wait, untilTried(next, time.Now()))
 	}
 	return queue.Sooner(wait, r.again(o.Snapshot.Key)) // to find drift
 }
 
 // measure counts the plan, and measures how long the change took if the cloud has it. The time
 // while a plan is withheld does not count.
-func (r *Reconciler) measure(o outcome.Outcome) {
+func (r *Reconciler) measure(o outcome) {
 	key := o.Snapshot.Key
 	r.awaited.set(key, o.Run.Pending)
 	if !o.Plan.Empty() {
 		r.Metrics.Plans.WithLabelValues(resultOf(o)).Inc()
 		r.backlog.NoteWork(key)
 	}
-	if o.Withheld == "" && !(o.Served() && o.Observed.Active == o.Observed.Exists) {
+	if o.Withheld == "" && !(o.served() && o.Observed.Active == o.Observed.Exists) {
 		return
 	}
 	if took, worked := r.backlog.End(key); worked && o.Withheld == "" {
@@ -168,12 +167,12 @@ func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Sna
 	}
 	next.Conditions = slices.Clone(next.Conditions)
 	next.LastError = printable.Shorten(failure.Error())
-	outcome.SetConditions(&next, outcome.ConditionsAfter(failure), time.Now())
+	setConditions(&next, conditionsAfter(failure), time.Now())
 	setWaiting(&next, r.waitsUnobserved(snap, failure, time.Now()), time.Now())
 	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
 }
 
-func logPlan(ctx context.Context, o outcome.Outcome) {
+func logPlan(ctx context.Context, o outcome) {
 	if o.Withheld != "" {
 		return
 	}
@@ -188,7 +187,7 @@ func logPlan(ctx context.Context, o outcome.Outcome) {
 }
 
 // resultOf returns the result of a plan, as the metric names it.
-func resultOf(o outcome.Outcome) string {
+func resultOf(o outcome) string {
 	if o.Withheld != "" {
 		return "withheld"
 	}
@@ -202,17 +201,17 @@ func resultOf(o outcome.Outcome) string {
 
 // preview reports a plan of an operator that only plans. Its reports are apart from the records of
 // an operator that carries plans out.
-func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
+func (r *Reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
 	r.forget(key) // another operator may change the cloud
-	next := o.Record(time.Now())
+	next := o.record(time.Now())
 	for name := range o.Snapshot.Departed {
 		if records.MemberOf(&next, name) == nil {
 			r.Directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
 			delete(o.Snapshot.Departed, name)
 		}
 	}
-	if o.Finished(&next) {
+	if o.finished(&next) {
 		err := r.Records.Drop(ctx, key)
 		r.fillRoom(ctx, o.Snapshot)
 		return reconcile.Result{}, err

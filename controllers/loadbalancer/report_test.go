@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
@@ -39,9 +38,9 @@ import (
 // This file tests what is reported of a reconcile, and when the next one is.
 
 // done is the outcome of a load balancer that exists and has nothing to do.
-func done(change func(*outcome.Outcome)) outcome.Outcome {
+func done(change func(*outcome)) outcome {
 	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}, ReadAt: time.Now()}
-	o := outcome.Outcome{
+	o := outcome{
 		Snapshot: g, Observed: &lb.Observed{Key: benchKey, Exists: true, Active: true}, Capabilities: lb.ALB(),
 		Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: benchKey}, Table: &precedence.Table{}},
 	}
@@ -71,33 +70,33 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 	departing := ingress.NewMember(ask("shop.example"), settings.Values{})
 	departing.Leaving, departing.Departing = true, true
 	for name, c := range map[string]struct {
-		change      func(*outcome.Outcome)
+		change      func(*outcome)
 		rate        bool // calls wait for the cloud's rate
 		least, most time.Duration
 		anyway      bool // where a step failed, too
 		told        bool // a failed step is told by the next reconcile
 	}{
-		"nothing":              {change: func(*outcome.Outcome) {}, least: drift, most: 2 * drift},
-		"it is not active yet": {change: func(o *outcome.Outcome) { o.Observed.Active = false }, least: queue.AfterPending, most: queue.AfterPending},
-		"it does not exist": {change: func(o *outcome.Outcome) {
+		"nothing":              {change: func(*outcome) {}, least: drift, most: 2 * drift},
+		"it is not active yet": {change: func(o *outcome) { o.Observed.Active = false }, least: queue.AfterPending, most: queue.AfterPending},
+		"it does not exist": {change: func(o *outcome) {
 			o.Observed.Exists, o.Observed.Active, o.Snapshot.Record.Memory.Members = false, false, member(v1alpha1.MemberMemory{})
 		}, least: drift, most: 2 * drift},
-		"a limit is met":          {change: func(o *outcome.Outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.QuotaExceeded}} }, least: queue.AfterRejected, most: queue.AfterRejected},
-		"the cloud lacks a thing": {change: func(o *outcome.Outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.NetworkUnmet}} }, least: queue.AfterRejected, most: queue.AfterRejected},
-		"it has to be confirmed":  {change: func(o *outcome.Outcome) { o.Withheld = v1alpha1.ReasonUnconfirmed }, least: queue.AfterConflict, most: queue.AfterConflict},
-		"a refusal has ended": {change: func(o *outcome.Outcome) {
+		"a limit is met":          {change: func(o *outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.QuotaExceeded}} }, least: queue.AfterRejected, most: queue.AfterRejected},
+		"the cloud lacks a thing": {change: func(o *outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.NetworkUnmet}} }, least: queue.AfterRejected, most: queue.AfterRejected},
+		"it has to be confirmed":  {change: func(o *outcome) { o.Withheld = v1alpha1.ReasonUnconfirmed }, least: queue.AfterConflict, most: queue.AfterConflict},
+		"a refusal has ended": {change: func(o *outcome) {
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{Rejections: []v1alpha1.Rejection{{Version: "v", Capabilities: "of another cloud"}}})
 		}, least: queue.AfterConflict, most: queue.AfterConflict, told: true},
-		"a fact is unread":         {change: func(o *outcome.Outcome) { o.Unread = true }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
-		"expectations are unread":  {change: func(o *outcome.Outcome) { o.Expectations.Set.Unread = "missing" }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
-		"settings are unread":      {change: func(o *outcome.Outcome) { o.Observed.Unread = []string{"denied"} }, least: untilReread, most: untilReread, anyway: true},
-		"the record was lost":      {change: func(o *outcome.Outcome) { o.Snapshot.Record.Memory.LostAt = &now }, least: 50 * time.Minute, most: time.Hour, anyway: true},
-		"another writer undoes it": {change: func(o *outcome.Outcome) { o.Dispute = &queue.Dispute{Until: time.Now().Add(time.Hour)} }, least: 50 * time.Minute, most: time.Hour, anyway: true},
-		"calls wait":               {change: func(*outcome.Outcome) {}, rate: true, least: waitCheckInterval, most: waitCheckInterval, anyway: true},
-		"an Ingress has vanished": {change: func(o *outcome.Outcome) {
+		"a fact is unread":         {change: func(o *outcome) { o.Unread = true }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
+		"expectations are unread":  {change: func(o *outcome) { o.Expectations.Set.Unread = "missing" }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
+		"settings are unread":      {change: func(o *outcome) { o.Observed.Unread = []string{"denied"} }, least: untilReread, most: untilReread, anyway: true},
+		"the record was lost":      {change: func(o *outcome) { o.Snapshot.Record.Memory.LostAt = &now }, least: 50 * time.Minute, most: time.Hour, anyway: true},
+		"another writer undoes it": {change: func(o *outcome) { o.Dispute = &queue.Dispute{Until: time.Now().Add(time.Hour)} }, least: 50 * time.Minute, most: time.Hour, anyway: true},
+		"calls wait":               {change: func(*outcome) {}, rate: true, least: waitCheckInterval, most: waitCheckInterval, anyway: true},
+		"an Ingress has vanished": {change: func(o *outcome) {
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{VanishedAt: &now})
 		}, least: 50 * time.Minute, most: time.Hour, anyway: true},
-		"an Ingress departs": {change: func(o *outcome.Outcome) {
+		"an Ingress departs": {change: func(o *outcome) {
 			o.Snapshot.Members = []ingress.Member{departing}
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{DepartedAt: &now})
 		}, least: settings.DefaultMoveGrace - time.Minute, most: settings.DefaultMoveGrace, anyway: true},
@@ -171,7 +170,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 			b.Waits.Set(named, v1alpha1.ReasonQueued, time.Now())
 			b.doubts.confirm(plan.Plan{Key: named, Steps: []plan.Planned{{Step: plan.CreateTargetGroup{}}}})
 			told := diag.Diagnostic{Source: diag.Source{Kind: cluster.KindIngress, Namespace: "shop", Name: "web"}, Severity: diag.Warning, Reason: diag.ConsentWithdrawn}
-			o := done(func(o *outcome.Outcome) {
+			o := done(func(o *outcome) {
 				o.Snapshot.Key, o.Observed, o.Built.LoadBalancer.Key = named, seen, named
 				o.Built.Diagnostics, o.Snapshot.Actual = []diag.Diagnostic{told}, map[string]*networkingv1.Ingress{"shop/web": ask("shop.example")}
 			})
@@ -234,7 +233,7 @@ func TestWhatAnIngressThatDepartsLeavesBehind(t *testing.T) {
 				a.failure = errStep
 				b.Records.Store = a
 			}
-			o := done(func(o *outcome.Outcome) {
+			o := done(func(o *outcome) {
 				o.Built.LoadBalancer = lb.LoadBalancer{Key: benchKey}
 				o.Observed.Exists, o.Observed.Active = false, false
 				o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/kept"}, {Ingress: "shop/web"}}
@@ -280,7 +279,7 @@ func TestUntilWhenTheRecordHasAnAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := readyBench(t, published(false))
-			o := done(func(o *outcome.Outcome) {
+			o := done(func(o *outcome) {
 				o.Observed.Exists, o.Observed.Active, o.Err = c.exists, c.exists, c.err
 				o.Observed.Address.Hostname = "ours.example"
 				o.Snapshot.Record.Address = "ours.example"
@@ -321,7 +320,7 @@ func TestTheResultsOfPlans(t *testing.T) {
 		"one is refused, and another waits": {err: errors.Join(providers.ErrRejected, providers.ErrPending), want: "rejected"},
 	} {
 		b := newBench(t)
-		o := done(func(o *outcome.Outcome) {
+		o := done(func(o *outcome) {
 			o.Withheld, o.Err, o.Plan.Steps = c.withheld, c.err, []plan.Planned{{Step: plan.CreateTargetGroup{}}}
 			o.Run.Pending = []plan.Step{plan.AwaitTargets{Group: "web"}}
 		})
@@ -360,7 +359,7 @@ func TestWhichPlansAreLogged(t *testing.T) {
 		var lines []string
 		ctx := log.IntoContext(t.Context(), funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{Verbosity: 1}))
 		b := readyBench(t)
-		_, _ = b.report(ctx, done(func(o *outcome.Outcome) {
+		_, _ = b.report(ctx, done(func(o *outcome) {
 			o.Withheld, o.Run.Done, o.Plan.Steps = c.withheld, c.done, []plan.Planned{{Step: plan.CreateTargetGroup{}}}
 		}))
 		found := 0
@@ -422,7 +421,7 @@ func TestACloudThatCannotBeReadIsReported(t *testing.T) {
 func TestWhatAReportTellsOthers(t *testing.T) {
 	b := readyBench(t)
 	group := lb.GroupKey{Key: benchKey, ID: "web"}
-	o := done(func(o *outcome.Outcome) {
+	o := done(func(o *outcome) {
 		o.Observed.TargetGroups = []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group.ID, Service: "shop/web", TargetType: v1alpha1.TargetTypeIP}}}
 		o.Built.LoadBalancer.TargetGroups = []lb.TargetGroup{o.Observed.TargetGroups[0].TargetGroup}
 		o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
@@ -473,7 +472,7 @@ func TestARefusalIsReportedByTheNextReconcile(t *testing.T) {
 		t.Errorf("%d Ingresses are looked after", len(b.Unassigned))
 	}
 	b = readyBench(t)
-	o := done(func(o *outcome.Outcome) {
+	o := done(func(o *outcome) {
 		o.Snapshot.Record.Diagnostics = []v1alpha1.Diagnostic{{Reason: string(diag.Protected)}}
 		o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{{Version: "v", Capabilities: "of another cloud"}}}}
 	})
@@ -508,7 +507,7 @@ func TestThePreviewOfAPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "web"), []lb.Key{benchKey})
-			o := done(func(o *outcome.Outcome) {
+			o := done(func(o *outcome) {
 				o.Observed.Exists, o.Observed.Active = !c.gone, !c.gone
 				if c.departed {
 					o.Snapshot.Departed = map[string]*networkingv1.Ingress{"shop/web": b.ingress()}

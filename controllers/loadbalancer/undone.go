@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -27,11 +26,11 @@ type writes struct {
 // undoneSince returns the steps of a plan that the state before the last observation would not
 // need: another writer has undone them, or the observation does not find them yet. It returns none
 // without a new observation.
-func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
+func undoneSince(before *lb.Observed, o outcome) []string {
 	if before == nil || before == o.Observed || o.Plan.Empty() {
 		return nil
 	}
-	needed := stepsOf(outcome.PlanUnlessRetained(o.Snapshot,
+	needed := stepsOf(planUnlessRetained(o.Snapshot,
 		planner.Diff(before, o.Built.LoadBalancer, o.Capabilities)))
 	return slices.DeleteFunc(stepsOf(o.Plan), func(s string) bool {
 		return slices.Contains(needed, s)

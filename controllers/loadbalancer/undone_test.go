@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
@@ -241,7 +240,7 @@ func TestWhichLooksCount(t *testing.T) {
 func TestAFirstLookFindsNothingUndone(t *testing.T) {
 	key := benchKey
 	seen := &lb.Observed{Key: key, Exists: true}
-	o := outcome.Outcome{Snapshot: &gather.Snapshot{}, Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: key}}}
+	o := outcome{Snapshot: &gather.Snapshot{}, Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: key}}}
 	o.Plan = planner.Diff(seen, o.Built.LoadBalancer, o.Capabilities)
 	if o.Plan.Empty() {
 		t.Fatal("there is nothing to do")

@@ -15,7 +15,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
@@ -114,7 +113,7 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	})
 	if len(why) == 0 {
 		if before != nil && before.Status == metav1.ConditionTrue {
-			c := outcome.Condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
+			c := condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
 			c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 			putCondition(r, c)
 		}
@@ -128,7 +127,7 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	for _, w := range why {
 		texts = append(texts, w.text)
 	}
-	c := outcome.Condition(v1alpha1.ConditionWaiting, true, why[0].reason, strings.Join(texts, "; "))
+	c := condition(v1alpha1.ConditionWaiting, true, why[0].reason, strings.Join(texts, "; "))
 	c.LastTransitionTime = metav1.NewTime(why[0].since).Rfc3339Copy()
 	putCondition(r, c)
 }
@@ -143,13 +142,13 @@ func putCondition(r *records.Record, c metav1.Condition) {
 }
 
 // waitsFor stores and returns the waits of a load balancer after a reconcile.
-func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record,
+func (r *Reconciler) waitsFor(o outcome, next *records.Record,
 	now time.Time) []reasonToWait {
 	key := o.Snapshot.Key
 	texts := map[string]string{
-		v1alpha1.ReasonTargetHealth: o.AwaitedTargets(r.warmups.firstWait(key)),
-		v1alpha1.ReasonCloud:        o.AwaitedCloud(),
-		v1alpha1.ReasonQuota:        o.AwaitedQuota(next),
+		v1alpha1.ReasonTargetHealth: o.awaitedTargets(r.warmups.firstWait(key)),
+		v1alpha1.ReasonCloud:        o.awaitedCloud(),
+		v1alpha1.ReasonQuota:        o.awaitedQuota(next),
 		v1alpha1.ReasonThrottled:    throttledMessage(o.Err),
 	}
 	out := r.storeWaits(o.Snapshot, texts, now)

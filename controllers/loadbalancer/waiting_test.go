@@ -18,7 +18,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
@@ -60,7 +59,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 		t.Fatal(err)
 	}
 	r.Cloud = providers.LimitRate(clerk{}, 1, 1)
-	o := outcome.Outcome{Snapshot: &gather.Snapshot{Record: before}, Observed: &lb.Observed{Key: key}}
+	o := outcome{Snapshot: &gather.Snapshot{Record: before}, Observed: &lb.Observed{Key: key}}
 	o.Snapshot.Key = key
 	for range steps {
 		o.Plan.Steps = append(o.Plan.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
@@ -110,7 +109,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		g.Key = key
 		var changes []string
 		reconcile := func(err error, pending ...plan.Step) {
-			o := outcome.Outcome{Snapshot: g, Observed: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, Err: err, Run: providers.Outcome{Pending: pending}}
+			o := outcome{Snapshot: g, Observed: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, Err: err, Run: providers.Outcome{Pending: pending}}
 			next := *g.Record.DeepCopy()
 			r.warmups.add(o.Observed, pending, err == nil, time.Now())
 			setWaiting(&next, r.waitsFor(o, &next, time.Now()), time.Now())

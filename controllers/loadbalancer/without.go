@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
@@ -43,7 +42,7 @@ type without struct {
 
 // newWithout returns what is wanted without some steps. Routes that need them, and all of held
 // Ingresses, keep the action that they have in the cloud; those of closed Ingresses answer 503.
-func newWithout(o *outcome.Outcome, failed []providers.Rejection, held, closed map[string]bool) *without {
+func newWithout(o *outcome, failed []providers.Rejection, held, closed map[string]bool) *without {
 	w := &without{
 		built: o.Built, seen: withoutHidden(o.Observed), held: held, closed: closed, kept: map[string]bool{},
 		secrets: o.Snapshot.Recorded.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},

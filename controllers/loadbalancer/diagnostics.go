@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"slices"
@@ -10,16 +10,16 @@ import (
 
 // This file collects the diagnostics of a load balancer.
 
-// Diagnostics returns the diagnostics of the compiler, of the plan and of the cloud.
-func (o Outcome) Diagnostics() []diag.Diagnostic {
+// diagnostics returns the diagnostics of the compiler, of the plan and of the cloud.
+func (o outcome) diagnostics() []diag.Diagnostic {
 	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unavoidableRejections(),
-		o.refusedParkingRules(), o.Expectations.Diagnostics(), o.Proof.Diagnostics(),
+		o.refusedParkingRules(), o.Expectations.Diagnostics(), o.Proof.diagnostics(),
 		o.waitDiagnostics(), o.failureDiagnostics())
 }
 
-// Protected returns the diagnostic of a load balancer that is kept without an Ingress; nil if there
+// protected returns the diagnostic of a load balancer that is kept without an Ingress; nil if there
 // is none.
-func (o Outcome) Protected() *diag.Diagnostic {
+func (o outcome) protected() *diag.Diagnostic {
 	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool {
 		return d.Reason == diag.Protected
 	})
@@ -29,17 +29,17 @@ func (o Outcome) Protected() *diag.Diagnostic {
 	return &o.Plan.Diagnostics[at]
 }
 
-// LacksCloudObjects reports whether the cloud lacks an object, or room for one, that it may have
+// lacksCloudObjects reports whether the cloud lacks an object, or room for one, that it may have
 // soon.
-func (o Outcome) LacksCloudObjects() bool {
+func (o outcome) lacksCloudObjects() bool {
 	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
 		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing,
 			diag.NoShield, diag.CertificateQuota}, d.Reason)
 	})
 }
 
-// WasReported reports whether the record has a diagnostic already.
-func (o Outcome) WasReported(d diag.Diagnostic) bool {
+// wasReported reports whether the record has a diagnostic already.
+func (o outcome) wasReported(d diag.Diagnostic) bool {
 	return slices.Contains(o.Snapshot.Record.Diagnostics, reported(d))
 }
 

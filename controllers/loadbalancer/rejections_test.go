@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"errors"
@@ -183,7 +183,7 @@ func TestRejectionsThatNothingRelieves(t *testing.T) {
 		{Origin: []diag.Source{memberOf("a").Source(), memberOf("b").Source()}, Err: no}, {Origin: []diag.Source{memberOf("a").Source()}, Err: no},
 	}
 	var got []string
-	for _, d := range o.Diagnostics() {
+	for _, d := range o.diagnostics() {
 		got = append(got, d.String())
 	}
 	want := []string{
@@ -241,11 +241,11 @@ func TestTheLastRejectionsAreKept(t *testing.T) {
 // Another compilation follows at once: until then the conditions and diagnostics stay.
 func TestPreviousDiagnosticsAreKept(t *testing.T) {
 	o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
-	o.Snapshot.Record.Conditions = ConditionsAfter(nil)
+	o.Snapshot.Record.Conditions = conditionsAfter(nil)
 	o.Snapshot.Record.Diagnostics, o.Snapshot.Record.OmittedDiagnostics = []v1alpha1.Diagnostic{{Message: "before"}}, 2
 	o.Err = errors.New("on fire")
-	next := o.Record(noon)
-	o.KeepPreviousDiagnostics(&next)
+	next := o.record(noon)
+	o.keepPreviousDiagnostics(&next)
 	if next.Conditions[0].Reason != "Programmed" || len(next.Diagnostics) != 1 || next.OmittedDiagnostics != 2 {
 		t.Errorf("%+v", next)
 	}

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"crypto/sha256"
@@ -42,7 +42,7 @@ type refusal struct {
 }
 
 // refusals returns the steps that were rejected because of a member.
-func (o Outcome) refusals(m ingress.Member) []refusal {
+func (o outcome) refusals(m ingress.Member) []refusal {
 	var out []refusal
 	for _, r := range o.Run.Rejections {
 		if source, asks := requestedAt(r, m); asks {
@@ -56,9 +56,9 @@ func (o Outcome) refusals(m ingress.Member) []refusal {
 	return out
 }
 
-// FailedNamespaces returns the namespaces that ask for steps that failed, or whose objects these
+// failedNamespaces returns the namespaces that ask for steps that failed, or whose objects these
 // delete. Waits for targets do not count: no step of another namespace comes after one.
-func (o Outcome) FailedNamespaces() []string {
+func (o outcome) failedNamespaces() []string {
 	var out []string
 	for _, r := range o.Run.Failed {
 		if _, await := r.Step.(plan.AwaitTargets); !await {
@@ -69,13 +69,13 @@ func (o Outcome) FailedNamespaces() []string {
 	return slices.Compact(out)
 }
 
-// AddRun adds the result of another plan, without steps that failed, and reports whether
+// addRun adds the result of another plan, without steps that failed, and reports whether
 // steps failed that had not failed before.
-func (o *Outcome) AddRun(next providers.Outcome, err error) bool {
+func (o *outcome) addRun(next providers.Outcome, err error) bool {
 	more := slices.ContainsFunc(next.Failed, func(r providers.Rejection) bool {
 		_, await := r.Step.(plan.AwaitTargets)
 		return !await && !slices.ContainsFunc(o.Run.Failed, func(known providers.Rejection) bool {
-			return SameStep(known.Step, r.Step)
+			return sameStep(known.Step, r.Step)
 		})
 	})
 	o.Run.Done += next.Done
@@ -92,14 +92,14 @@ func (o *Outcome) AddRun(next providers.Outcome, err error) bool {
 	return more
 }
 
-// SameStep reports whether two steps are printed alike.
-func SameStep(a, b plan.Step) bool {
+// sameStep reports whether two steps are printed alike.
+func sameStep(a, b plan.Step) bool {
 	return a.Op() == b.Op() && a.ID() == b.ID() && a.Detail() == b.Detail()
 }
 
-// LearnsRejections reports whether the record will have a rejected version that it has not yet: the
+// learnsRejections reports whether the record will have a rejected version that it has not yet: the
 // next compilation leaves it out.
-func (o Outcome) LearnsRejections() bool {
+func (o outcome) learnsRejections() bool {
 	for _, m := range o.Snapshot.Members {
 		known := o.Snapshot.Recorded.Members[m.Owner.String()]
 		lasting := func(version string) bool {
@@ -141,7 +141,7 @@ func requestedAt(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 
 // refusableVersion returns the version of a member that the next compilation leaves out to avoid
 // the step; "" if this would not help, or would remove served routes.
-func (o Outcome) refusableVersion(s plan.Step, m ingress.Member) string {
+func (o outcome) refusableVersion(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule,
 		plan.ModifyRule:
@@ -179,7 +179,7 @@ func refusableDecision(decided []diag.Source, m ingress.Member) string {
 
 // hasLastCertificate reports whether the load balancer has the last certificate of a member's
 // Secret.
-func (o Outcome) hasLastCertificate(next lb.Certificate, m ingress.Member) bool {
+func (o outcome) hasLastCertificate(next lb.Certificate, m ingress.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
 		return slices.Contains(next.Secrets, secret) &&
@@ -214,7 +214,7 @@ func isSecured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 
 // reportedMessage returns the reported message of the same failure, if there is one: each answer
 // has another request ID.
-func (o Outcome) reportedMessage(m ingress.Member, source diag.Source, message string) string {
+func (o outcome) reportedMessage(m ingress.Member, source diag.Source, message string) string {
 	if known := records.MemberOf(&o.Snapshot.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
@@ -232,7 +232,7 @@ func (o Outcome) reportedMessage(m ingress.Member, source diag.Source, message s
 }
 
 // unavoidableRejections returns the rejections that no omission can avoid.
-func (o Outcome) unavoidableRejections() []diag.Diagnostic {
+func (o outcome) unavoidableRejections() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
@@ -252,7 +252,7 @@ func (o Outcome) unavoidableRejections() []diag.Diagnostic {
 
 // refusedParkingRules returns the parking rules that were refused. The plan continued without them.
 // No object asks for such a rule, so none is refused for it.
-func (o Outcome) refusedParkingRules() []diag.Diagnostic {
+func (o outcome) refusedParkingRules() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range o.Run.Unparked {
 		for _, source := range r.Origin {
@@ -270,7 +270,7 @@ func (o Outcome) refusedParkingRules() []diag.Diagnostic {
 }
 
 // learnRejections records the refused versions of a member. A repeated refusal keeps its message.
-func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	// the author has seen more than five messages, and one for each certificate
 	most := 5 + len(m.Spec.TLS)
 	for _, r := range o.refusals(m) {
@@ -295,15 +295,15 @@ func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 }
 
 // lastingRejections returns the rejections that had not ended when the snapshot was read.
-func (o Outcome) lastingRejections(all []v1alpha1.Rejection) []v1alpha1.Rejection {
+func (o outcome) lastingRejections(all []v1alpha1.Rejection) []v1alpha1.Rejection {
 	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool {
 		return records.HasEnded(r, o.Snapshot.ReadAt)
 	})
 }
 
-// Rejected returns the members with new refusals. The next compilation follows at once, and leaves
+// rejected returns the members with new refusals. The next compilation follows at once, and leaves
 // the refused versions out.
-func (o Outcome) Rejected(next *records.Record) []string {
+func (o outcome) rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
 		var before []v1alpha1.Rejection
@@ -317,16 +317,16 @@ func (o Outcome) Rejected(next *records.Record) []string {
 	return out
 }
 
-// KeepPreviousDiagnostics keeps the conditions and diagnostics of the last record: another
+// keepPreviousDiagnostics keeps the conditions and diagnostics of the last record: another
 // compilation, which knows the rejections, follows at once.
-func (o Outcome) KeepPreviousDiagnostics(next *records.Record) {
+func (o outcome) keepPreviousDiagnostics(next *records.Record) {
 	before := &o.Snapshot.Record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics,
 		before.OmittedDiagnostics
 }
 
-// UntilTried returns the time until a rejected step is tried again.
-func UntilTried(r *records.Record, now time.Time) time.Duration {
+// untilTried returns the time until a rejected step is tried again.
+func untilTried(r *records.Record, now time.Time) time.Duration {
 	wait := queue.AfterRejected
 	for _, m := range r.Memory.Members {
 		for _, x := range m.Rejections {

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"testing"
@@ -27,9 +27,9 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 		"ahead by an hour": {time.Hour, true, true},
 	} {
 		now := written.Add(c.moved)
-		o := Outcome{Snapshot: &gather.Snapshot{}}
+		o := outcome{Snapshot: &gather.Snapshot{}}
 		next := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: "before", PublishedAt: at}}}}
-		if ended, _ := o.EndMoves(&next, now); len(ended) > 0 != c.ends {
+		if ended, _ := o.endMoves(&next, now); len(ended) > 0 != c.ends {
 			t.Errorf("%s: a move ends: %t", name, !c.ends)
 		}
 		refused := v1alpha1.Rejection{Version: "1", Until: &metav1.Time{Time: written.Add(queue.AfterRejected)}}
@@ -37,7 +37,7 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 			t.Errorf("%s: a refusal is over: %t", name, !c.over)
 		}
 		r := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{refused}}}}}
-		if wait := UntilTried(&r, now); wait > queue.AfterRejected {
+		if wait := untilTried(&r, now); wait > queue.AfterRejected {
 			t.Errorf("%s: it is tried again in %s", name, wait)
 		}
 	}

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 
 // This file finds the rules of a load balancer that this operator has made.
 
-// OwnRules returns the digests of the rules that exist or are wanted, without foreign ones.
-func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.ForeignRule) []string {
+// ownRules returns the digests of the rules that exist or are wanted, without foreign ones.
+func ownRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.ForeignRule) []string {
 	var out []string
 	add := func(port int32, r lb.Rule) {
 		if !slices.ContainsFunc(foreign, func(s planner.ForeignRule) bool {

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 
 // This file describes the waits of a load balancer after a reconcile.
 
-// AwaitedTargets describes the target groups that the plan waits for, with the latest end of the
+// awaitedTargets describes the target groups that the plan waits for, with the latest end of the
 // wait; "" for none.
-func (o Outcome) AwaitedTargets(since time.Time) string {
+func (o outcome) awaitedTargets(since time.Time) string {
 	var groups []string
 	for _, s := range o.Run.Pending {
 		if await, ok := s.(plan.AwaitTargets); ok {
@@ -37,8 +37,8 @@ func (o Outcome) AwaitedTargets(since time.Time) string {
 		"%s at the latest", strings.Join(groups, ", "), more, latest)
 }
 
-// AwaitedCloud describes the step that the cloud is not ready for; "" for none.
-func (o Outcome) AwaitedCloud() string {
+// awaitedCloud describes the step that the cloud is not ready for; "" for none.
+func (o outcome) awaitedCloud() string {
 	for _, s := range o.Run.Pending {
 		if _, await := s.(plan.AwaitTargets); !await {
 			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked "+
@@ -52,9 +52,9 @@ func (o Outcome) AwaitedCloud() string {
 	return ""
 }
 
-// AwaitedQuota returns a message if a quota is used up; "" if none is.
-func (o Outcome) AwaitedQuota(next *records.Record) string {
-	full := slices.ContainsFunc(o.Diagnostics(), func(d diag.Diagnostic) bool {
+// awaitedQuota returns a message if a quota is used up; "" if none is.
+func (o outcome) awaitedQuota(next *records.Record) string {
+	full := slices.ContainsFunc(o.diagnostics(), func(d diag.Diagnostic) bool {
 		return d.Reason == diag.QuotaExceeded
 	})
 	for _, m := range next.Memory.Members {

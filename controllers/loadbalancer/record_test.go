@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ import (
 func TestStatusesAndEventsArePrintable(t *testing.T) {
 	const hostile = "/a\x1b[2J\n\r\u202e\u009b\u200b\xff"
 	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: diag.Source{Kind: cluster.KindIngress, Name: hostile, Field: hostile}, Message: hostile}
-	o := Outcome{
+	o := outcome{
 		Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k"}},
 		Built:    model.Built{Diagnostics: []diag.Diagnostic{d}},
 		Observed: &lb.Observed{},
@@ -33,7 +33,7 @@ func TestStatusesAndEventsArePrintable(t *testing.T) {
 		}},
 		Err: errors.Join(errors.New(hostile), errors.New("another")),
 	}
-	next := o.Record(time.Unix(0, 0))
+	next := o.record(time.Unix(0, 0))
 	said := []string{next.LastError, next.LastPlan.Steps[0].ID, next.LastPlan.Steps[0].Detail}
 	for _, d := range next.Diagnostics {
 		said = append(said, d.Source, d.Message)

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"context"
@@ -27,34 +27,34 @@ func TestConditionsSayWhatIsWrong(t *testing.T) {
 	failed := errors.New("the cloud is on fire")
 	unread := expectations.Judgement{Set: expectations.Set{ConfigMap: cluster.Ref{Namespace: "ops", Name: "rules"}, Unread: "it is gone"}}
 	for name, c := range map[string]struct {
-		edit func(*Outcome)
+		edit func(*outcome)
 		want map[string]string // the reason, by the kind of condition
 	}{
-		"all is well": {func(*Outcome) {}, nil},
-		"a member is refused": {func(o *Outcome) {
+		"all is well": {func(*outcome) {}, nil},
+		"a member is refused": {func(o *outcome) {
 			o.Built.Diagnostics = []diag.Diagnostic{{Severity: diag.Error, Reason: diag.Invalid}}
 		}, map[string]string{"Accepted": "MembersRefused"}},
-		"a member is warned": {func(o *Outcome) {
+		"a member is warned": {func(o *outcome) {
 			o.Built.Diagnostics = []diag.Diagnostic{{Severity: diag.Warning, Reason: diag.Invalid}}
 		}, nil},
-		"the cloud fails":             {func(o *Outcome) { o.Err = failed }, map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
-		"the cloud is not ready":      {func(o *Outcome) { o.Err = providers.ErrPending }, map[string]string{"Programmed": "Pending"}},
-		"the class is lost":           {func(o *Outcome) { o.Snapshot.ClassLost = "the class is gone" }, map[string]string{"Accepted": "ClassMissing", "Degraded": "ClassMissing"}},
-		"a lost class, and a failure": {func(o *Outcome) { o.Snapshot.ClassLost, o.Err = "the class is gone", failed }, map[string]string{"Accepted": "ClassMissing", "Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
-		"a dispute":                   {func(o *Outcome) { o.Dispute = &queue.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
-		"a dispute, and a failure":    {func(o *Outcome) { o.Dispute, o.Err = &queue.Dispute{}, failed }, map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
-		"expectations are unread":     {func(o *Outcome) { o.Expectations = unread }, map[string]string{"Degraded": v1alpha1.ReasonExpectations}},
-		"that, and a dispute":         {func(o *Outcome) { o.Expectations, o.Dispute = unread, &queue.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
-		"a plan is unproven":          {func(o *Outcome) { o.Withheld = v1alpha1.ReasonPlanUnproven }, map[string]string{"Programmed": "PlanUnproven", "Degraded": "PlanUnproven"}},
-		"that, and a lost class":      {func(o *Outcome) { o.Withheld, o.Snapshot.ClassLost = v1alpha1.ReasonPlanUnproven, "gone" }, map[string]string{"Accepted": "ClassMissing", "Programmed": "PlanUnproven", "Degraded": "ClassMissing"}},
-		"a plan is only made":         {func(o *Outcome) { o.Withheld = v1alpha1.ReasonReadOnly }, map[string]string{"Programmed": "ReadOnly"}},
-		"a member has vanished":       {func(o *Outcome) { o.Snapshot.Vanished = map[string]record.Vanishing{"shop/web": {}} }, map[string]string{"Degraded": "Vanished"}},
-		"that, and a failure": {func(o *Outcome) { o.Snapshot.Vanished, o.Err = map[string]record.Vanishing{"shop/web": {}}, failed },
+		"the cloud fails":             {func(o *outcome) { o.Err = failed }, map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
+		"the cloud is not ready":      {func(o *outcome) { o.Err = providers.ErrPending }, map[string]string{"Programmed": "Pending"}},
+		"the class is lost":           {func(o *outcome) { o.Snapshot.ClassLost = "the class is gone" }, map[string]string{"Accepted": "ClassMissing", "Degraded": "ClassMissing"}},
+		"a lost class, and a failure": {func(o *outcome) { o.Snapshot.ClassLost, o.Err = "the class is gone", failed }, map[string]string{"Accepted": "ClassMissing", "Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
+		"a dispute":                   {func(o *outcome) { o.Dispute = &queue.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
+		"a dispute, and a failure":    {func(o *outcome) { o.Dispute, o.Err = &queue.Dispute{}, failed }, map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
+		"expectations are unread":     {func(o *outcome) { o.Expectations = unread }, map[string]string{"Degraded": v1alpha1.ReasonExpectations}},
+		"that, and a dispute":         {func(o *outcome) { o.Expectations, o.Dispute = unread, &queue.Dispute{} }, map[string]string{"Degraded": "Disputed"}},
+		"a plan is unproven":          {func(o *outcome) { o.Withheld = v1alpha1.ReasonPlanUnproven }, map[string]string{"Programmed": "PlanUnproven", "Degraded": "PlanUnproven"}},
+		"that, and a lost class":      {func(o *outcome) { o.Withheld, o.Snapshot.ClassLost = v1alpha1.ReasonPlanUnproven, "gone" }, map[string]string{"Accepted": "ClassMissing", "Programmed": "PlanUnproven", "Degraded": "ClassMissing"}},
+		"a plan is only made":         {func(o *outcome) { o.Withheld = v1alpha1.ReasonReadOnly }, map[string]string{"Programmed": "ReadOnly"}},
+		"a member has vanished":       {func(o *outcome) { o.Snapshot.Vanished = map[string]record.Vanishing{"shop/web": {}} }, map[string]string{"Degraded": "Vanished"}},
+		"that, and a failure": {func(o *outcome) { o.Snapshot.Vanished, o.Err = map[string]record.Vanishing{"shop/web": {}}, failed },
 			map[string]string{"Programmed": "ProviderFailed", "Degraded": "ProviderFailed"}},
-		"it is protected": {func(o *Outcome) {
+		"it is protected": {func(o *outcome) {
 			o.Plan.Diagnostics = []diag.Diagnostic{{Severity: diag.Warning, Reason: diag.Protected, Message: "m"}}
 		}, map[string]string{"Programmed": "Protected"}},
-		"that, and withheld": {func(o *Outcome) {
+		"that, and withheld": {func(o *outcome) {
 			o.Plan.Diagnostics, o.Withheld = []diag.Diagnostic{{Severity: diag.Warning, Reason: diag.Protected, Message: "m"}}, v1alpha1.ReasonReadOnly
 		}, map[string]string{"Programmed": "Protected"}},
 	} {
@@ -126,7 +126,7 @@ func TestTheWorstErrorGivesTheReason(t *testing.T) {
 		for _, e := range c.errs {
 			joined = append(joined, fmt.Errorf("a step: %w", e))
 		}
-		after := ConditionsAfter(errors.Join(joined...))
+		after := conditionsAfter(errors.Join(joined...))
 		degraded := !(c.want == "Programmed" || c.want == "Pending" || c.want == "Programming")
 		if after[0].Reason != c.want || (after[1].Status == metav1.ConditionTrue) != degraded {
 			t.Errorf("%v: %s, %s=%s; want %s", c.errs, after[0].Reason, after[1].Type, after[1].Status, c.want)
@@ -137,8 +137,8 @@ func TestTheWorstErrorGivesTheReason(t *testing.T) {
 // A condition that is as it was keeps the time since which it is so.
 func TestConditionsKeepTheirTime(t *testing.T) {
 	var r records.Record
-	SetConditions(&r, ConditionsAfter(nil), noon)
-	SetConditions(&r, ConditionsAfter(providers.ErrPending), noon.Add(time.Hour+time.Millisecond))
+	setConditions(&r, conditionsAfter(nil), noon)
+	setConditions(&r, conditionsAfter(providers.ErrPending), noon.Add(time.Hour+time.Millisecond))
 	for i, want := range []time.Time{noon.Add(time.Hour), noon} {
 		if got := r.Conditions[i].LastTransitionTime.Time; !got.Equal(want) {
 			t.Errorf("%s is so since %s, want %s", r.Conditions[i].Type, got, want)

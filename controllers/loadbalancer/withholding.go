@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"errors"
@@ -19,18 +19,18 @@ import (
 
 // This file describes why a plan, or a part of it, is withheld, and tells all whose changes wait.
 
-// A Holdback is why some changes are left out of a plan that is carried out. The zero value is that
+// A holdback is why some changes are left out of a plan that is carried out. The zero value is that
 // of a plan with all changes.
-type Holdback struct {
+type holdback struct {
 	Reason  string // as of the condition Programmed
 	message string
 }
 
-// HoldBack records that the plan was made without some changes, because the first one, with all of
+// holdBack records that the plan was made without some changes, because the first one, with all of
 // them, was forbidden. Told has the violations of it and of the plans in between, and closings those
 // for which hosts are closed instead.
-func (o *Outcome) HoldBack(
-	first Outcome, told expectations.Judgement, closings []expectations.Closing,
+func (o *outcome) holdBack(
+	first outcome, told expectations.Judgement, closings []expectations.Closing,
 ) {
 	told.StillViolated = o.Expectations.StillViolated
 	if rest := told.Without(closings); rest.Reason() != "" || !o.Hold.Delays() {
@@ -42,29 +42,25 @@ func (o *Outcome) HoldBack(
 		return
 	}
 	first.Withheld = first.Forbidden
-	if first.Proof.Reason() != "" {
+	if first.Proof.reason() != "" {
 		o.Proof = first.Proof
 	}
-	o.Held = Holdback{Reason: first.Forbidden, message: first.withholding()}
+	o.Held = holdback{Reason: first.Forbidden, message: first.withholding()}
 }
 
 // holds reports whether the present version of an Ingress is held back.
-func (o Outcome) holds(ingress string) bool {
+func (o outcome) holds(ingress string) bool {
 	return slices.Contains(o.Hold.Ingresses, ingress) || slices.Contains(o.Hold.Accepted, ingress) ||
 		slices.Contains(o.Hold.Namespaces, namespaceOf(ingress))
 }
 
-func namespaceOf(ingress string) string {
-	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
-}
-
-// Keeps reports whether the plan still serves an Ingress that has departed.
-func (o Outcome) Keeps(departed string) bool {
+// keeps reports whether the plan still serves an Ingress that has departed.
+func (o outcome) keeps(departed string) bool {
 	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].Memorable()
 }
 
 // withholding describes why a plan is withheld, and who can end this.
-func (o Outcome) withholding() string {
+func (o outcome) withholding() string {
 	switch o.Withheld {
 	case v1alpha1.ReasonReadOnly:
 		return "this operator only plans"
@@ -78,7 +74,7 @@ func (o Outcome) withholding() string {
 	case v1alpha1.ReasonExpectations:
 		return o.Expectations.Message() + "; it ends when the ConfigMap is corrected"
 	case v1alpha1.ReasonPlanUnproven:
-		return o.Proof.Message() + "; this is a defect of Fairlead, please report it; it ends when the " +
+		return o.Proof.message() + "; this is a defect of Fairlead, please report it; it ends when the " +
 			"change is divided, or the class has unprovenPlans: CarryOut"
 	case v1alpha1.ReasonPaused:
 		return o.Snapshot.PausedBy + " pauses the load balancer, until it is removed"
@@ -97,7 +93,7 @@ func lossMessage(g *gather.Snapshot) string {
 }
 
 // waiting returns the Ingresses whose changes wait, in order.
-func (o Outcome) waiting() []string {
+func (o outcome) waiting() []string {
 	names := map[string]bool{}
 	all := o.Withheld != "" && o.Withheld != v1alpha1.ReasonReadOnly &&
 		o.Withheld != v1alpha1.ReasonUnconfirmed // the second reading follows at once
@@ -107,7 +103,7 @@ func (o Outcome) waiting() []string {
 		}
 	}
 	for name := range o.Snapshot.Departed {
-		if all || o.Keeps(name) {
+		if all || o.keeps(name) {
 			names[name] = true
 		}
 	}
@@ -125,11 +121,11 @@ func (o Outcome) waiting() []string {
 }
 
 // stuck returns the Ingresses whose changes wait for steps that failed for other namespaces.
-func (o Outcome) stuck() (out []string) {
+func (o outcome) stuck() (out []string) {
 	if !o.Stuck {
 		return nil
 	}
-	causes, served := o.FailedNamespaces(), o.ServedTo()
+	causes, served := o.failedNamespaces(), o.servedTo()
 	for _, m := range o.Snapshot.Changes() {
 		if !slices.Contains(causes, m.Namespace) && !served(m) {
 			out = append(out, m.Owner.String())
@@ -145,7 +141,7 @@ func (o Outcome) stuck() (out []string) {
 
 // failureDiagnostics tells the Ingresses of the steps that they ask for and that failed. Rejections
 // have diagnostics of their own, and long waits a condition.
-func (o Outcome) failureDiagnostics() (out []diag.Diagnostic) {
+func (o outcome) failureDiagnostics() (out []diag.Diagnostic) {
 	for _, m := range o.Snapshot.Members {
 		for _, f := range o.Run.Failed {
 			at, asks := requestedAt(f, m)
@@ -163,7 +159,7 @@ func (o Outcome) failureDiagnostics() (out []diag.Diagnostic) {
 }
 
 // waitDiagnostics returns a diagnostic for each Ingress whose change waits.
-func (o Outcome) waitDiagnostics() []diag.Diagnostic {
+func (o outcome) waitDiagnostics() []diag.Diagnostic {
 	why := o.Held.message
 	switch {
 	case o.Withheld != "":
@@ -171,7 +167,7 @@ func (o Outcome) waitDiagnostics() []diag.Diagnostic {
 	case o.Stuck && why == "":
 		why = fmt.Sprintf("the cloud does not carry out steps of the namespaces %s, and without them the "+
 			"plan is not permitted; it ends when the cloud carries them out, or these change",
-			strings.Join(o.FailedNamespaces(), ", "))
+			strings.Join(o.failedNamespaces(), ", "))
 	}
 	var out []diag.Diagnostic
 	for _, name := range o.waiting() {
@@ -188,7 +184,7 @@ func (o Outcome) waitDiagnostics() []diag.Diagnostic {
 }
 
 // heldMessage describes what is left out of a plan that is carried out.
-func (o Outcome) heldMessage() string {
+func (o outcome) heldMessage() string {
 	return fmt.Sprintf("the changes of some Ingresses wait (%s): %s",
 		strings.Join(o.waiting(), ", "), o.Held.message)
 }

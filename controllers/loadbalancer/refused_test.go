@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}},
 		Owner:   routing.Owner{Namespace: "shop", Name: "web"},
 	}
-	o := Outcome{Observed: &lb.Observed{}}
+	o := outcome{Observed: &lb.Observed{}}
 	const many = 9
 	for i := range many {
 		m.Spec.TLS = append(m.Spec.TLS, networkingv1.IngressTLS{SecretName: fmt.Sprint("tls-", i)})
@@ -47,13 +47,13 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 	if learned := next.Memory.Members[0].Rejections; len(learned) != many {
 		t.Fatalf("%d of %d are remembered", len(learned), many)
 	}
-	if len(o.Rejected(&next)) != 1 {
+	if len(o.rejected(&next)) != 1 {
 		t.Error("that is no news")
 	}
-	if got := UntilTried(&next, now.Add(3*time.Minute)); got != 7*time.Minute {
+	if got := untilTried(&next, now.Add(3*time.Minute)); got != 7*time.Minute {
 		t.Errorf("the next attempt is in %s", got)
 	}
-	if got := UntilTried(&next, now.Add(20*time.Minute)); got != queue.AfterRejected {
+	if got := untilTried(&next, now.Add(20*time.Minute)); got != queue.AfterRejected {
 		t.Errorf("what has ended is tried again in %s", got)
 	}
 	for when, want := range map[time.Duration]int{9 * time.Minute: many, 10 * time.Minute: 0} {
@@ -64,12 +64,12 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 
 	o.Snapshot.Record = *next.DeepCopy()
 	o.learnRejections(m, &next.Memory.Members[0], now.Add(time.Minute))
-	if len(o.Rejected(&next)) > 0 {
+	if len(o.rejected(&next)) > 0 {
 		t.Error("what is refused while it is known to be is news")
 	}
 	o.Snapshot.ReadAt = now.Add(11 * time.Minute)
 	o.learnRejections(m, &next.Memory.Members[0], o.Snapshot.ReadAt)
-	if len(o.Rejected(&next)) != 1 || UntilTried(&next, o.Snapshot.ReadAt) != 10*time.Minute {
+	if len(o.rejected(&next)) != 1 || untilTried(&next, o.Snapshot.ReadAt) != 10*time.Minute {
 		t.Error("what is refused when it is tried again does not wait as long again")
 	}
 }
@@ -80,7 +80,7 @@ func TestARefusalOfBeforeStays(t *testing.T) {
 	if got := records.Parse(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
 		t.Errorf("it is %v after a year", got)
 	}
-	if got := UntilTried(&r, time.Now()); got != queue.AfterRejected {
+	if got := untilTried(&r, time.Now()); got != queue.AfterRejected {
 		t.Errorf("the limits are looked at in %s", got)
 	}
 }

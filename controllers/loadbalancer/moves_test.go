@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"slices"
@@ -45,7 +45,7 @@ func TestMovesEndAfterTheGrace(t *testing.T) {
 		v1alpha1.MemberMemory{Ingress: "shop/c", Previous: "w", PublishedAt: after(-4 * time.Minute)},
 		v1alpha1.MemberMemory{Ingress: "shop/d", Previous: "u"},
 		v1alpha1.MemberMemory{Ingress: "shop/e", PublishedAt: after(-time.Hour)})
-	ended, wait := o.EndMoves(next, noon)
+	ended, wait := o.endMoves(next, noon)
 	if want := []lb.Key{"p", "q", "x", "y", "z"}; !slices.Equal(ended, want) || wait != 6*time.Minute {
 		t.Errorf("%v have ended, the next in %s; want %v, 6m0s", ended, wait, want)
 	}
@@ -57,7 +57,7 @@ func TestMovesEndAfterTheGrace(t *testing.T) {
 			t.Errorf("member %d has come from %q, want %q", i, got, previous)
 		}
 	}
-	if again, _ := o.EndMoves(&records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/gone"}}}}, noon); len(again) > 0 {
+	if again, _ := o.endMoves(&records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/gone"}}}}, noon); len(again) > 0 {
 		t.Errorf("a member that is still there has moved on: %v", again)
 	}
 }
@@ -86,7 +86,7 @@ func TestUntilLetGo(t *testing.T) {
 	} {
 		o := outcomeOf(graceful)
 		o.Snapshot.Members = c.members
-		if got := o.UntilDeparted(recordOf(c.known...), noon); got != c.want {
+		if got := o.untilDeparted(recordOf(c.known...), noon); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestUntilVanishedGo(t *testing.T) {
 		if c.held != nil {
 			o.Snapshot.Recorded.Members = map[string]record.Member{"shop/web": {Served: true, LastAccepted: &record.Accepted{}}}
 		}
-		if got := o.UntilVanishedEnd(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
+		if got := o.untilVanishedEnd(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)
 		}
 	}
@@ -149,13 +149,13 @@ func TestHostsStayReserved(t *testing.T) {
 	if diff := cmp.Diff(want, known.Hosts); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
-	if wait := UntilFree(&records.Record{Memory: known}, noon); wait != time.Minute {
+	if wait := untilFree(&records.Record{Memory: known}, noon); wait != time.Minute {
 		t.Errorf("the next host is free in %s, want 1m0s", wait)
 	}
-	if wait := UntilFree(&records.Record{Memory: known}, noon.Add(time.Hour)); wait != queue.AfterConflict {
+	if wait := untilFree(&records.Record{Memory: known}, noon.Add(time.Hour)); wait != queue.AfterConflict {
 		t.Errorf("a host that is free already is so in %s", wait)
 	}
-	if wait := UntilFree(&records.Record{}, noon); wait != 0 {
+	if wait := untilFree(&records.Record{}, noon); wait != 0 {
 		t.Errorf("where no host is reserved, one is free in %s", wait)
 	}
 	o.Built.Table = nil

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ import (
 )
 
 // learning is an outcome by which all is served: a load balancer with one member.
-func learning(m ingress.Member) Outcome {
+func learning(m ingress.Member) outcome {
 	o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 	o.Snapshot.Members = []ingress.Member{m}
 	o.Built.Table = &precedence.Table{Config: routing.Config{Members: []routing.Owner{m.Owner}}}
@@ -38,35 +38,35 @@ func TestVersionsAreAcceptedOnceTheyAreServed(t *testing.T) {
 	before := &v1alpha1.AcceptedVersion{Spec: networkingv1.IngressSpec{IngressClassName: new("before")}}
 	present := record.Accept(memberOf("web").Ingress)
 	same := &v1alpha1.AcceptedVersion{At: *after(-time.Hour), Annotations: present.Annotations, Spec: present.Spec}
-	about := func(severity diag.Severity, reason diag.Reason) func(*Outcome, *v1alpha1.MemberMemory) {
-		return func(o *Outcome, _ *v1alpha1.MemberMemory) {
+	about := func(severity diag.Severity, reason diag.Reason) func(*outcome, *v1alpha1.MemberMemory) {
+		return func(o *outcome, _ *v1alpha1.MemberMemory) {
 			o.Built.Diagnostics = []diag.Diagnostic{{Severity: severity, Reason: reason, Source: memberOf("web").Source().At("spec.rules[0]")}}
 		}
 	}
 	for name, c := range map[string]struct {
-		edit   func(*Outcome, *v1alpha1.MemberMemory)
+		edit   func(*outcome, *v1alpha1.MemberMemory)
 		want   string // what is last accepted then: "before", "present", or "" for none
 		served bool
 	}{
-		"all is served":        {func(*Outcome, *v1alpha1.MemberMemory) {}, "present", true},
-		"the cloud fails":      {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Err = errors.New("on fire") }, "before", false},
-		"the plan is withheld": {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Withheld = v1alpha1.ReasonPaused }, "before", false},
-		"nothing exists":       {func(o *Outcome, m *v1alpha1.MemberMemory) { o.Observed.Exists, m.Served = false, true }, "before", false},
-		"the member leaves":    {func(o *Outcome, _ *v1alpha1.MemberMemory) { o.Snapshot.Members[0].Leaving = true }, "before", false},
+		"all is served":        {func(*outcome, *v1alpha1.MemberMemory) {}, "present", true},
+		"the cloud fails":      {func(o *outcome, _ *v1alpha1.MemberMemory) { o.Err = errors.New("on fire") }, "before", false},
+		"the plan is withheld": {func(o *outcome, _ *v1alpha1.MemberMemory) { o.Withheld = v1alpha1.ReasonPaused }, "before", false},
+		"nothing exists":       {func(o *outcome, m *v1alpha1.MemberMemory) { o.Observed.Exists, m.Served = false, true }, "before", false},
+		"the member leaves":    {func(o *outcome, _ *v1alpha1.MemberMemory) { o.Snapshot.Members[0].Leaving = true }, "before", false},
 		"there is no room":     {about(diag.Error, diag.QuotaExceeded), "before", false},
-		"there is no room any more": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"there is no room any more": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.QuotaExceeded)(o, m)
 			o.Built.Table, m.Served = &precedence.Table{}, true
 		}, "", false},
-		"there is no room any more, after an error": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"there is no room any more, after an error": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.QuotaExceeded)(o, m)
 			o.Built.Table, o.Err, m.Served = &precedence.Table{}, errors.New("on fire"), true
 		}, "before", true},
-		"there is no room for a change": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"there is no room for a change": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.QuotaExceeded)(o, m)
 			m.Served = true
 		}, "before", true},
-		"it is too complex": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"it is too complex": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.TooComplex)(o, m)
 			o.Built.Diagnostics[0].Source.Field = ""
 		}, "before", false},
@@ -84,26 +84,26 @@ func TestVersionsAreAcceptedOnceTheyAreServed(t *testing.T) {
 		"another diagnostic":           {about(diag.Error, diag.Invalid), "present", true},
 		"consent is withdrawn":         {about(diag.Error, diag.ConsentWithdrawn), "present", true},
 		"consent is to be withdrawn":   {about(diag.Warning, diag.ConsentWithdrawn), "present", true},
-		"consent, and nothing is asked": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"consent, and nothing is asked": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.ConsentWithdrawn)(o, m)
 			o.Built.Table = &precedence.Table{}
 		}, "", false},
-		"a withdrawal, after an error": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"a withdrawal, after an error": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.ConsentWithdrawn)(o, m)
 			o.Built.Table, o.Err = &precedence.Table{}, errors.New("on fire")
 		}, "before", false},
-		"nothing is asked, by an error": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"nothing is asked, by an error": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Error, diag.Invalid)(o, m)
 			o.Built.Table = &precedence.Table{}
 		}, "present", true},
-		"nothing is asked, by a warning": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"nothing is asked, by a warning": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			about(diag.Warning, diag.ConsentWithdrawn)(o, m)
 			o.Built.Table = &precedence.Table{}
 		}, "present", true},
-		"nothing exists, after an error": {func(o *Outcome, m *v1alpha1.MemberMemory) {
+		"nothing exists, after an error": {func(o *outcome, m *v1alpha1.MemberMemory) {
 			o.Observed.Exists, o.Err, m.Served = false, errors.New("on fire"), true
 		}, "before", true},
-		"it is as accepted": {func(_ *Outcome, m *v1alpha1.MemberMemory) { m.LastAccepted, m.Forgotten = same, true }, "same", true},
+		"it is as accepted": {func(_ *outcome, m *v1alpha1.MemberMemory) { m.LastAccepted, m.Forgotten = same, true }, "same", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := memberOf("web")
@@ -111,7 +111,7 @@ func TestVersionsAreAcceptedOnceTheyAreServed(t *testing.T) {
 			o := learning(m)
 			next := recordOf(v1alpha1.MemberMemory{Ingress: "shop/web", LastAccepted: before, Forgotten: true})
 			c.edit(&o, &next.Memory.Members[0])
-			o.Learn(next, noon)
+			o.learn(next, noon)
 			known := next.Memory.Members[0]
 			want := map[string]*v1alpha1.AcceptedVersion{"before": before, "same": same,
 				"present": {At: *after(0), Created: *after(-24 * time.Hour), Annotations: present.Annotations, Spec: present.Spec}}[c.want]
@@ -143,7 +143,7 @@ func TestRejectionsAreDropped(t *testing.T) {
 		o := learning(memberOf("web"))
 		o.Err = c.err
 		next := recordOf(v1alpha1.MemberMemory{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{c.rejection}})
-		o.Learn(next, noon)
+		o.learn(next, noon)
 		if got := len(next.Memory.Members[0].Rejections) > 0; got != c.kept {
 			t.Errorf("%s: kept is %t", name, got)
 		}
@@ -159,7 +159,7 @@ func TestRejectionsAndOwnersAreRemembered(t *testing.T) {
 	o.Run.Rejections = []providers.Rejection{{Step: plan.CreateRule{}, Origin: []diag.Source{m.Source()}, Err: errors.New("no")}}
 	o.Err = errors.New("no")
 	next := recordOf(v1alpha1.MemberMemory{Ingress: "shop/web"})
-	o.Learn(next, noon)
+	o.learn(next, noon)
 	if got := next.Memory.Members[0].Rejections; len(got) != 1 || got[0].Message != "no" {
 		t.Errorf("rejections %+v", got)
 	}
@@ -172,14 +172,14 @@ func TestRejectionsAndOwnersAreRemembered(t *testing.T) {
 func TestTheClassAndItsRulesAreRemembered(t *testing.T) {
 	rule := lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: []string{"a.test"}}}}
 	for name, c := range map[string]struct {
-		edit    func(*Outcome)
+		edit    func(*outcome)
 		class   bool
 		ownRule bool
 	}{
-		"all is served":     {func(*Outcome) {}, true, false},
-		"no member is left": {func(o *Outcome) { o.Snapshot.Members = nil }, false, false},
-		"the cloud fails":   {func(o *Outcome) { o.Err = errors.New("on fire") }, false, false},
-		"rules of others stay": {func(o *Outcome) {
+		"all is served":     {func(*outcome) {}, true, false},
+		"no member is left": {func(o *outcome) { o.Snapshot.Members = nil }, false, false},
+		"the cloud fails":   {func(o *outcome) { o.Err = errors.New("on fire") }, false, false},
+		"rules of others stay": {func(o *outcome) {
 			o.Snapshot.Class.UnknownRules = v1alpha1.UnknownRulesKeep
 			o.Built.LoadBalancer.Listeners = []lb.Listener{{Port: 80, Rules: []lb.Rule{rule}}}
 			o.Observed.Listeners = []lb.ObservedListener{{Port: 80, Rules: []lb.ObservedRule{{Rule: rule}}}}
@@ -190,7 +190,7 @@ func TestTheClassAndItsRulesAreRemembered(t *testing.T) {
 		c.edit(&o)
 		next := recordOf(v1alpha1.MemberMemory{Ingress: "shop/web"})
 		next.Memory.Rules = []string{"before"}
-		o.Learn(next, noon)
+		o.learn(next, noon)
 		if got := next.Memory.Class != nil; got != c.class || got && next.Memory.Class.MoveGrace.Duration != time.Hour {
 			t.Errorf("%s: the class is %+v", name, next.Memory.Class)
 		}
@@ -217,7 +217,7 @@ func TestWhatTheCloudHasOfSecretsIsRemembered(t *testing.T) {
 	next.Memory.Certificates = []v1alpha1.SecretCertificate{{Secret: "shop/before"}}
 	next.Memory.CloudCertificates = []v1alpha1.CloudCertificate{{ID: "before"}}
 	next.Memory.Clients = []v1alpha1.SecretClient{{Secret: "shop/before"}}
-	o.Learn(next, noon)
+	o.learn(next, noon)
 	want := v1alpha1.Memory{
 		Certificates:      []v1alpha1.SecretCertificate{{Secret: "shop/a", ID: "2"}, {Secret: "shop/b", ID: "1"}},
 		CloudCertificates: []v1alpha1.CloudCertificate{{ID: "arn:a", Hosts: []string{"a.test"}}, {ID: "arn:b", Hosts: []string{"b.test"}}},
@@ -240,7 +240,7 @@ func TestOwnRules(t *testing.T) {
 		{Rule: rule("both.test")}, {Rule: rule("old.test")}, {Rule: rule("foreign.test")},
 	}}}}
 	want := lb.LoadBalancer{Listeners: []lb.Listener{{Port: 80, Rules: []lb.Rule{rule("both.test"), rule("new.test")}}, {Port: 443, Rules: []lb.Rule{rule("foreign.test")}}}}
-	got := OwnRules(seen, want, []planner.ForeignRule{{Port: 80, ObservedRule: lb.ObservedRule{Rule: rule("foreign.test")}}})
+	got := ownRules(seen, want, []planner.ForeignRule{{Port: 80, ObservedRule: lb.ObservedRule{Rule: rule("foreign.test")}}})
 	own := []string{planner.RuleDigest(on(80, "both.test")), planner.RuleDigest(on(80, "old.test")), planner.RuleDigest(on(80, "new.test")), planner.RuleDigest(on(443, "foreign.test"))}
 	slices.Sort(own)
 	if diff := cmp.Diff(own, got); diff != "" {
@@ -278,11 +278,11 @@ func TestLackingCloudObjects(t *testing.T) {
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.Rejected}, {Reason: reason}}
-		if got := o.LacksCloudObjects(); got != want {
+		if got := o.lacksCloudObjects(); got != want {
 			t.Errorf("%s: it lacks something: %t", reason, got)
 		}
 	}
-	if o := outcomeOf(v1alpha1.LoadBalancerClassSpec{}); o.Protected() != nil || o.LacksCloudObjects() {
+	if o := outcomeOf(v1alpha1.LoadBalancerClassSpec{}); o.protected() != nil || o.lacksCloudObjects() {
 		t.Error("a load balancer without diagnostics is protected, or lacks something")
 	}
 }
@@ -295,7 +295,7 @@ func TestALoadBalancerThatIsRetainedHasNoPlan(t *testing.T) {
 		if retained {
 			o.Snapshot.Class.DeletionPolicy = v1alpha1.DeletionPolicyRetain
 		}
-		if got := PlanUnlessRetained(o.Snapshot, p); len(got.Steps) != steps || got.Key != "k" {
+		if got := planUnlessRetained(o.Snapshot, p); len(got.Steps) != steps || got.Key != "k" {
 			t.Errorf("retained is %t: %+v", retained, got)
 		}
 	}

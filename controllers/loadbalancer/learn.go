@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"cmp"
@@ -20,9 +20,9 @@ import (
 
 // This file records the facts that the next compilation needs.
 
-// Learn records the facts that the next compilation needs. It drops rejections by a cloud with
+// learn records the facts that the next compilation needs. It drops rejections by a cloud with
 // other capabilities, so that these are tried again.
-func (o Outcome) Learn(next *records.Record, now time.Time) {
+func (o outcome) learn(next *records.Record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
 		m.Rejections = slices.DeleteFunc(m.Rejections, func(r v1alpha1.Rejection) bool {
@@ -31,9 +31,9 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 	}
 	next.Memory.Rules = nil
 	if o.Snapshot.Class.UnknownRules == v1alpha1.UnknownRulesKeep {
-		next.Memory.Rules = OwnRules(o.Observed, o.Built.LoadBalancer, o.ForeignRules)
+		next.Memory.Rules = ownRules(o.Observed, o.Built.LoadBalancer, o.ForeignRules)
 	}
-	served := o.Served()
+	served := o.served()
 	if served && len(o.Snapshot.Members) > 0 {
 		next.Memory.Class = o.Snapshot.Class.DeepCopy()
 	}
@@ -42,7 +42,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
 	o.learnClosedHosts(&next.Memory)
-	refused, ended, servedTo := o.refusedMembers(), o.endedMembers(), o.ServedTo()
+	refused, ended, servedTo := o.refusedMembers(), o.endedMembers(), o.servedTo()
 	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
 			continue
@@ -60,7 +60,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 		case served && leftOut && !slices.ContainsFunc(o.Built.Table.Members,
 			func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
 			known.Served, known.LastAccepted = false, nil
-		case !o.Observed.Exists && o.Complete():
+		case !o.Observed.Exists && o.complete():
 			known.Served = false // it has no load balancer
 		case served && refused[m.Source()] == "" && !o.holds(m.Owner.String()):
 			learnVersion(m, known, now)
@@ -70,7 +70,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 
 // learnCertificates records which certificates of Secrets the cloud has, even after a part of the
 // plan.
-func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
+func (o outcome) learnCertificates(known *v1alpha1.Memory) {
 	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Certificates)
 	known.Certificates = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
@@ -80,7 +80,7 @@ func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
 }
 
 // learnCloudCertificates records which certificates of the cloud were chosen for which hosts.
-func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
+func (o outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 	shown := model.CloudCertificates(o.Built.Table, o.Observed)
 	known.CloudCertificates = nil
 	for _, id := range slices.Sorted(maps.Keys(shown)) {
@@ -90,7 +90,7 @@ func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 }
 
 // learnClients records the clients of Secrets that the cloud uses for sign-in.
-func (o Outcome) learnClients(known *v1alpha1.Memory) {
+func (o outcome) learnClients(known *v1alpha1.Memory) {
 	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Clients)
 	known.Clients = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
@@ -100,10 +100,10 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 
 // learnClosedHosts records the closed hosts. It may have those that were closed before until it has
 // what an Ingress asks for that names them, or all of a plan.
-func (o Outcome) learnClosedHosts(known *v1alpha1.Memory) {
+func (o outcome) learnClosedHosts(known *v1alpha1.Memory) {
 	before := known.ClosedHosts
 	known.ClosedHosts = nil
-	served, servedTo := o.Served(), o.ServedTo()
+	served, servedTo := o.served(), o.servedTo()
 	for _, c := range o.Hold.Closed {
 		known.ClosedHosts = append(known.ClosedHosts, v1alpha1.ClosedHost{Host: string(c.Host),
 			Port: c.Port, GivenUpBy: c.GivenUpBy})
@@ -121,7 +121,7 @@ func (o Outcome) learnClosedHosts(known *v1alpha1.Memory) {
 }
 
 // opens reports whether the cloud has the rules of an Ingress that names a closed host.
-func (o Outcome) opens(c v1alpha1.ClosedHost, servedTo func(ingress.Member) bool) bool {
+func (o outcome) opens(c v1alpha1.ClosedHost, servedTo func(ingress.Member) bool) bool {
 	return slices.ContainsFunc(o.Built.Table.Names, func(n routing.Name) bool {
 		return n.Listed == nil && string(n.Host) == c.Host && slices.Contains(n.Ports, c.Port) &&
 			slices.ContainsFunc(o.Snapshot.Members, func(m ingress.Member) bool {
@@ -154,7 +154,7 @@ const (
 )
 
 // refusedMembers returns the members whose current version was left out, with the kind of refusal.
-func (o Outcome) refusedMembers() map[diag.Source]string {
+func (o outcome) refusedMembers() map[diag.Source]string {
 	out := map[diag.Source]string{}
 	for _, d := range o.Built.Diagnostics {
 		at := d.Source.At("")
@@ -183,7 +183,7 @@ func (o Outcome) refusedMembers() map[diag.Source]string {
 }
 
 // endedMembers returns the members whose served settings the class does not permit any more.
-func (o Outcome) endedMembers() map[diag.Source]bool {
+func (o outcome) endedMembers() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.Built.Diagnostics {
 		if d.Reason == diag.ConsentWithdrawn && d.Severity == diag.Error {

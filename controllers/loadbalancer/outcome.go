@@ -1,13 +1,10 @@
-// Package outcome holds the result of a reconcile, and turns it into records, conditions and the
-// status of Ingresses. Its functions make no calls.
-package outcome
+package loadbalancer
 
 import (
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
@@ -18,10 +15,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file has the result of a reconcile.
+// This file has the result of a reconcile. Other files turn it into records, conditions and the
+// status of Ingresses: record.go, conditions.go, status.go. These functions make no calls.
 
-// An Outcome is the result of a reconcile. After an error, later fields are empty.
-type Outcome struct {
+// An outcome is the result of a reconcile. After an error, later fields are empty.
+type outcome struct {
 	Snapshot     *gather.Snapshot
 	Capabilities lb.Capabilities
 	Built        model.Built
@@ -31,7 +29,7 @@ type Outcome struct {
 	ForeignRules []planner.ForeignRule
 	// Hold has what the plan holds back, and Held the reason.
 	Hold ingress.Hold
-	Held Holdback
+	Held holdback
 	// Forbidden is the reason of the expectations or of the proof against the plan; "" for none.
 	Forbidden string
 	// Withheld is the reason for which the plan was not carried out; "" if it was.
@@ -39,7 +37,7 @@ type Outcome struct {
 	// Expectations is the verdict of the class's expectations on the plan.
 	Expectations expectations.Judgement
 	// Proof is the verdict of the check of the plan.
-	Proof proofs.Judgement
+	Proof judgement
 	// Dispute is a change that another writer undoes; nil if there is none.
 	Dispute *queue.Dispute
 	// Unread is set if facts could not be read, and the last known ones were used.
@@ -53,25 +51,25 @@ type Outcome struct {
 	Stuck bool
 }
 
-// Complete reports whether the cloud has exactly the accepted load balancer.
-func (o Outcome) Complete() bool { return o.Err == nil && o.Withheld == "" }
+// complete reports whether the cloud has exactly the accepted load balancer.
+func (o outcome) complete() bool { return o.Err == nil && o.Withheld == "" }
 
-// Served reports whether the cloud has all of the accepted load balancer. It may still have unused
+// served reports whether the cloud has all of the accepted load balancer. It may still have unused
 // resources, which some clouds take a minute to release.
-func (o Outcome) Served() bool {
-	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) &&
+func (o outcome) served() bool {
+	return o.complete() || o.Withheld == "" && queue.OnlyPending(o.Err) &&
 		onlyDeletesUnused(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
-// ServedTo returns a function that reports whether the cloud has all that a member asks for. If the
+// servedTo returns a function that reports whether the cloud has all that a member asks for. If the
 // cloud does not carry out a step of one namespace, the others are served.
-func (o Outcome) ServedTo() func(ingress.Member) bool {
-	served := o.Served()
+func (o outcome) servedTo() func(ingress.Member) bool {
+	served := o.served()
 	noStep := len(o.Run.Failed) == 0 && !queue.OnlyPendingOrRejected(o.Err) // it was stopped
 	if served || o.Withheld != "" || noStep {
 		return func(ingress.Member) bool { return served }
 	}
-	left := o.Left()
+	left := o.left()
 	return func(m ingress.Member) bool {
 		return !slices.ContainsFunc(left(m.Namespace).Steps, func(s plan.Planned) bool {
 			return o.concerns(s, m.Namespace, &m.Spec) &&
@@ -80,14 +78,14 @@ func (o Outcome) ServedTo() func(ingress.Member) bool {
 	}
 }
 
-// Left returns a function that returns the steps that are left for a namespace.
-func (o Outcome) Left() func(namespace string) plan.Plan {
+// left returns a function that returns the steps that are left for a namespace.
+func (o outcome) left() func(namespace string) plan.Plan {
 	whole := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
 	if o.Passed == nil {
 		return func(string) plan.Plan { return whole }
 	}
 	passed := planner.Diff(o.Observed, *o.Passed, o.Capabilities)
-	causes := o.FailedNamespaces()
+	causes := o.failedNamespaces()
 	return func(namespace string) plan.Plan {
 		if slices.Contains(causes, namespace) {
 			return whole
@@ -108,8 +106,8 @@ func onlyDeletesUnused(p plan.Plan) bool {
 	})
 }
 
-// Groups returns the target groups after the plan. A withheld plan changes none.
-func (o Outcome) Groups() []lb.TargetGroup {
+// groups returns the target groups after the plan. A withheld plan changes none.
+func (o outcome) groups() []lb.TargetGroup {
 	if o.Withheld == "" {
 		return o.Built.LoadBalancer.TargetGroups
 	}
@@ -125,17 +123,17 @@ func (o Outcome) Groups() []lb.TargetGroup {
 	return out
 }
 
-// Finished reports whether a load balancer is deleted, in the record and in the cloud.
-func (o Outcome) Finished(next *records.Record) bool {
-	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 &&
+// finished reports whether a load balancer is deleted, in the record and in the cloud.
+func (o outcome) finished(next *records.Record) bool {
+	return o.complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 &&
 		len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
 		!o.Observed.Exists && len(o.Observed.TargetGroups) == 0 && len(o.Observed.Certificates) == 0 &&
 		o.Observed.Firewall == ""
 }
 
-// PlanUnlessRetained returns a plan, or an empty one for a load balancer that is kept without an
+// planUnlessRetained returns a plan, or an empty one for a load balancer that is kept without an
 // Ingress.
-func PlanUnlessRetained(g *gather.Snapshot, p plan.Plan) plan.Plan {
+func planUnlessRetained(g *gather.Snapshot, p plan.Plan) plan.Plan {
 	if g.Retained() {
 		return plan.Plan{Key: p.Key}
 	}

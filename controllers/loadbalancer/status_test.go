@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"regexp"
@@ -72,9 +72,9 @@ func TestPortsSayWhatKeepsThemFromBeingServed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			m, built := memberWith(t, func(i *networkingv1.Ingress) { i.Annotations["fairlead.dev/listen-ports"] = c.ports })
-			reach := NewReach(lb.Address{Hostname: "lb.test"}, built.Table, func(int32) bool { return true }, c.found)
+			reach := newReach(lb.Address{Hostname: "lb.test"}, built.Table, func(int32) bool { return true }, c.found)
 			got := map[int32]string{}
-			for _, p := range reach.StatusOf(m)[0].Ports {
+			for _, p := range reach.statusOf(m)[0].Ports {
 				got[p.Port] = ""
 				if p.Error != nil {
 					got[p.Port] = *p.Error
@@ -118,7 +118,7 @@ func TestWhatIsNotServedHasNoAddress(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			m, built := memberWith(t, c.edit)
-			if got := NewReach(lb.Address{}, built.Table, c.open, nil).Serves(m); got != c.want {
+			if got := newReach(lb.Address{}, built.Table, c.open, nil).serves(m); got != c.want {
 				t.Errorf("it is served: %v", got)
 			}
 		})
@@ -148,11 +148,11 @@ func TestWhereMembersAreReached(t *testing.T) {
 	} {
 		m := memberOf("web")
 		m.Spec = c.spec
-		reach := NewReach(lb.Address{IPs: []string{"192.0.2.1", "192.0.2.2"}}, &precedence.Table{Config: c.config}, func(port int32) bool { return port != 8080 }, nil)
-		if got := reach.Serves(m); got != c.served {
+		reach := newReach(lb.Address{IPs: []string{"192.0.2.1", "192.0.2.2"}}, &precedence.Table{Config: c.config}, func(port int32) bool { return port != 8080 }, nil)
+		if got := reach.serves(m); got != c.served {
 			t.Errorf("%s: served is %t", title, got)
 		}
-		entries := reach.StatusOf(m)
+		entries := reach.statusOf(m)
 		if len(entries) != 2 || entries[0].IP != "192.0.2.1" || entries[1].IP != "192.0.2.2" {
 			t.Errorf("%s: addresses %+v", title, entries)
 		}

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"time"
@@ -15,8 +15,8 @@ import (
 // This file makes the record of a reconcile from the outcome, the last record and the time. Equal
 // outcomes lead to an equal record.
 
-// Record returns the report of a reconcile, with what the compiler reads of the last record.
-func (o Outcome) Record(now time.Time) records.Record {
+// record returns the report of a reconcile, with what the compiler reads of the last record.
+func (o outcome) record(now time.Time) records.Record {
 	next := *o.Snapshot.Record.DeepCopy()
 	next.Members = o.Snapshot.MemberNames()
 	next.MemberCount = int32(len(next.Members))
@@ -31,7 +31,7 @@ func (o Outcome) Record(now time.Time) records.Record {
 	}
 	next.Rules, next.RuleLimit = int32(o.Observed.RuleCount()), int32(o.Capabilities.Rules)
 	next.Diagnostics, next.OmittedDiagnostics = nil, 0
-	for _, d := range o.Diagnostics() {
+	for _, d := range o.diagnostics() {
 		next.Diagnostics = append(next.Diagnostics, reported(d))
 	}
 	next.LastError = ""
@@ -39,7 +39,7 @@ func (o Outcome) Record(now time.Time) records.Record {
 		next.LastError = printable.Shorten(o.Err.Error())
 	}
 	next.LastPlan = o.lastPlan(now)
-	SetConditions(&next, o.conditions(), now)
+	setConditions(&next, o.conditions(), now)
 	return next
 }
 
@@ -52,7 +52,7 @@ func addressOf(a lb.Address) string {
 
 // lastPlan returns the plan that was carried out or withheld; the last one if the plan had no steps
 // or the same result.
-func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
+func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	before := o.Snapshot.Record.LastPlan
 	if o.Plan.Empty() {
 		return before

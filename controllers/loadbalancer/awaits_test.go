@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"errors"
@@ -24,9 +24,9 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func after(d time.Duration) *metav1.Time { return &metav1.Time{Time: noon.Add(d)} }
 
 // outcomeOf returns the outcome of a load balancer of this class, of which nothing exists.
-func outcomeOf(spec v1alpha1.LoadBalancerClassSpec) Outcome {
+func outcomeOf(spec v1alpha1.LoadBalancerClassSpec) outcome {
 	class := ingress.Class{LoadBalancerClassSpec: spec}
-	return Outcome{
+	return outcome{
 		Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k", Class: class}, ReadAt: noon},
 		Observed: &lb.Observed{},
 	}
@@ -53,7 +53,7 @@ func TestAwaitedTargets(t *testing.T) {
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{WarmTimeout: &metav1.Duration{Duration: 2 * time.Minute}})
 		o.Run.Pending = c.pending
-		if got := o.AwaitedTargets(noon); got != c.want {
+		if got := o.awaitedTargets(noon); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestAwaitedCloud(t *testing.T) {
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Run.Pending, o.Err, o.Observed.Exists, o.Observed.Active = c.pending, c.err, c.exists, c.active
-		if got := o.AwaitedCloud(); got != c.want {
+		if got := o.awaitedCloud(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -104,7 +104,7 @@ func TestAwaitedQuota(t *testing.T) {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Built.Diagnostics = c.found
 		next := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/a", Rejections: c.rejected}, {Ingress: "shop/b"}}}}
-		if got := o.AwaitedQuota(&next); got != c.want {
+		if got := o.awaitedQuota(&next); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

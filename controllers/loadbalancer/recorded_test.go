@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func TestRecordsReportWhatThereIs(t *testing.T) {
 	o.Observed = &lb.Observed{Exists: true, Address: lb.Address{Hostname: "lb.test"}, Listeners: []lb.ObservedListener{
 		{Port: 80, Protocol: routing.HTTP, Rules: make([]lb.ObservedRule, 2)}, {Port: 443, Protocol: routing.HTTPS, Rules: make([]lb.ObservedRule, 1)},
 	}}
-	got := o.Record(noon)
+	got := o.record(noon)
 	if diff := cmp.Diff([]string{"shop/b", "shop/a"}, got.Members); diff != "" || got.MemberCount != 2 {
 		t.Errorf("%d members %v", got.MemberCount, got.Members)
 	}
@@ -42,15 +42,15 @@ func TestRecordsReportWhatThereIs(t *testing.T) {
 	if diff := cmp.Diff([]v1alpha1.Diagnostic{{Severity: "info", Reason: "Invalid", Source: "Ingress shop/a", Message: "m"}}, got.Diagnostics); diff != "" {
 		t.Errorf("diagnostics (-want +got):\n%s", diff)
 	}
-	if o.WasReported(o.Built.Diagnostics[0]) {
+	if o.wasReported(o.Built.Diagnostics[0]) {
 		t.Error("the diagnostic stood in the record before")
 	}
 	o.Snapshot.Record = got
-	if !o.WasReported(o.Built.Diagnostics[0]) {
+	if !o.wasReported(o.Built.Diagnostics[0]) {
 		t.Error("the diagnostic does not stand in the record")
 	}
-	if o.Err = errors.New("on fire"); o.Record(noon).LastError != "on fire" {
-		t.Errorf("last error %q", o.Record(noon).LastError)
+	if o.Err = errors.New("on fire"); o.record(noon).LastError != "on fire" {
+		t.Errorf("last error %q", o.record(noon).LastError)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestRecordsHaveTheAddress(t *testing.T) {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Snapshot.Record.Address = c.before
 		o.Observed.Exists, o.Observed.Address = c.there, c.seen
-		got := o.Record(noon)
+		got := o.record(noon)
 		if diff := cmp.Diff(c.ips, got.IPs); got.Address != c.want || diff != "" {
 			t.Errorf("%+v: address %q, %q, want %q, %q", c.seen, got.Address, got.IPs, c.want, c.ips)
 		}
@@ -84,14 +84,14 @@ func TestRecordsHaveTheLastPlan(t *testing.T) {
 	o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 	before := &v1alpha1.PlanStatus{Summary: "before"}
 	o.Snapshot.Record.LastPlan = before
-	if got := o.Record(noon).LastPlan; got.Summary != "before" {
+	if got := o.record(noon).LastPlan; got.Summary != "before" {
 		t.Errorf("a plan without steps is %v", got)
 	}
 	for i := range v1alpha1.MaxSteps + 3 {
 		o.Plan.Steps = append(o.Plan.Steps, plan.Planned{Step: plan.DeleteTargetGroup{Group: lb.GroupID(fmt.Sprint("g", i))}})
 	}
 	o.Run.Done = 2
-	first := o.Record(noon).LastPlan
+	first := o.record(noon).LastPlan
 	if len(first.Steps) != v1alpha1.MaxSteps || first.OmittedSteps != 3 || first.Done != 2 || !first.At.Time.Equal(noon) {
 		t.Errorf("%d steps, %d omitted, %d done, at %s", len(first.Steps), first.OmittedSteps, first.Done, first.At)
 	}
@@ -100,36 +100,36 @@ func TestRecordsHaveTheLastPlan(t *testing.T) {
 	}
 	// A plan that goes as the one before keeps its time; another one has a time of its own.
 	o.Snapshot.Record.LastPlan = first
-	if again := o.Record(noon.Add(time.Minute)).LastPlan; !again.At.Time.Equal(noon) {
+	if again := o.record(noon.Add(time.Minute)).LastPlan; !again.At.Time.Equal(noon) {
 		t.Errorf("an equal plan is of %s", again.At)
 	}
 	o.Run.Done = 3
-	if other := o.Record(noon.Add(time.Minute)).LastPlan; !other.At.Time.Equal(noon.Add(time.Minute)) || other.Done != 3 {
+	if other := o.record(noon.Add(time.Minute)).LastPlan; !other.At.Time.Equal(noon.Add(time.Minute)) || other.Done != 3 {
 		t.Errorf("another plan is of %s, with %d steps done", other.At, other.Done)
 	}
 }
 
 // A load balancer is finished once neither the record nor the cloud has anything of it.
 func TestFinished(t *testing.T) {
-	for name, edit := range map[string]func(*Outcome, *records.Record){
-		"":                   func(*Outcome, *records.Record) {},
-		"a failure":          func(o *Outcome, _ *records.Record) { o.Err = errors.New("on fire") },
-		"a plan is withheld": func(o *Outcome, _ *records.Record) { o.Withheld = v1alpha1.ReasonPaused },
-		"a member":           func(o *Outcome, _ *records.Record) { o.Snapshot.Members = []ingress.Member{memberOf("a")} },
-		"a departed member": func(o *Outcome, _ *records.Record) {
+	for name, edit := range map[string]func(*outcome, *records.Record){
+		"":                   func(*outcome, *records.Record) {},
+		"a failure":          func(o *outcome, _ *records.Record) { o.Err = errors.New("on fire") },
+		"a plan is withheld": func(o *outcome, _ *records.Record) { o.Withheld = v1alpha1.ReasonPaused },
+		"a member":           func(o *outcome, _ *records.Record) { o.Snapshot.Members = []ingress.Member{memberOf("a")} },
+		"a departed member": func(o *outcome, _ *records.Record) {
 			o.Snapshot.Departed = map[string]*networkingv1.Ingress{"shop/a": nil}
 		},
-		"a remembered member": func(_ *Outcome, r *records.Record) { r.Memory.Members = []v1alpha1.MemberMemory{{}} },
-		"a remembered host":   func(_ *Outcome, r *records.Record) { r.Memory.Hosts = []v1alpha1.HostOwner{{}} },
-		"the load balancer":   func(o *Outcome, _ *records.Record) { o.Observed.Exists = true },
-		"a target group":      func(o *Outcome, _ *records.Record) { o.Observed.TargetGroups = make([]lb.ObservedTargetGroup, 1) },
-		"a certificate":       func(o *Outcome, _ *records.Record) { o.Observed.Certificates = make([]lb.ObservedCertificate, 1) },
-		"a security group":    func(o *Outcome, _ *records.Record) { o.Observed.Firewall = "sg" },
+		"a remembered member": func(_ *outcome, r *records.Record) { r.Memory.Members = []v1alpha1.MemberMemory{{}} },
+		"a remembered host":   func(_ *outcome, r *records.Record) { r.Memory.Hosts = []v1alpha1.HostOwner{{}} },
+		"the load balancer":   func(o *outcome, _ *records.Record) { o.Observed.Exists = true },
+		"a target group":      func(o *outcome, _ *records.Record) { o.Observed.TargetGroups = make([]lb.ObservedTargetGroup, 1) },
+		"a certificate":       func(o *outcome, _ *records.Record) { o.Observed.Certificates = make([]lb.ObservedCertificate, 1) },
+		"a security group":    func(o *outcome, _ *records.Record) { o.Observed.Firewall = "sg" },
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		var next records.Record
 		edit(&o, &next)
-		if got := o.Finished(&next); got != (name == "") {
+		if got := o.finished(&next); got != (name == "") {
 			t.Errorf("%q is there: finished is %t", name, got)
 		}
 	}
@@ -139,21 +139,21 @@ func TestFinished(t *testing.T) {
 func TestServedWhileTheCloudReleases(t *testing.T) {
 	unused := lb.ObservedTargetGroup{TargetGroup: lb.TargetGroup{ID: "old"}}
 	for name, c := range map[string]struct {
-		edit func(*Outcome)
+		edit func(*outcome)
 		want bool
 	}{
-		"all is done":         {func(*Outcome) {}, true},
-		"a group is released": {func(o *Outcome) { o.Err = providers.ErrPending }, true},
-		"it fails":            {func(o *Outcome) { o.Err = errors.New("on fire") }, false},
-		"it is withheld":      {func(o *Outcome) { o.Err, o.Withheld = providers.ErrPending, v1alpha1.ReasonPaused }, false},
-		"a listener is to go": {func(o *Outcome) {
+		"all is done":         {func(*outcome) {}, true},
+		"a group is released": {func(o *outcome) { o.Err = providers.ErrPending }, true},
+		"it fails":            {func(o *outcome) { o.Err = errors.New("on fire") }, false},
+		"it is withheld":      {func(o *outcome) { o.Err, o.Withheld = providers.ErrPending, v1alpha1.ReasonPaused }, false},
+		"a listener is to go": {func(o *outcome) {
 			o.Err, o.Observed.Exists, o.Observed.Listeners = providers.ErrPending, true, []lb.ObservedListener{{Port: 80}}
 		}, false},
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Observed.TargetGroups = []lb.ObservedTargetGroup{unused}
 		c.edit(&o)
-		if got := o.Served(); got != c.want {
+		if got := o.served(); got != c.want {
 			t.Errorf("%s: served is %t", name, got)
 		}
 	}
@@ -167,7 +167,7 @@ func TestGroupsThatThereAreGoingToBe(t *testing.T) {
 	o.Built.LoadBalancer.TargetGroups = []lb.TargetGroup{{ID: "new"}}
 	for withheld, want := range map[string]lb.GroupID{"": "new", v1alpha1.ReasonPaused: "old"} {
 		o.Withheld = withheld
-		if got := o.Groups(); len(got) != 1 || got[0].ID != want {
+		if got := o.groups(); len(got) != 1 || got[0].ID != want {
 			t.Errorf("withheld %q: groups %v, want %s", withheld, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"slices"
@@ -15,8 +15,8 @@ import (
 // This file finds the Ingresses that a step may be about. An Ingress does not wait for steps that
 // are only about those of other namespaces.
 
-// ConcernsDeparted reports whether a step may be about the routes of a departed Ingress.
-func (o Outcome) ConcernsDeparted(s plan.Planned, departed string) bool {
+// concernsDeparted reports whether a step may be about the routes of a departed Ingress.
+func (o outcome) concernsDeparted(s plan.Planned, departed string) bool {
 	version := o.Snapshot.Recorded.Members[departed].LastAccepted
 	return version == nil || o.concerns(s, namespaceOf(departed), &version.Spec)
 }
@@ -24,7 +24,7 @@ func (o Outcome) ConcernsDeparted(s plan.Planned, departed string) bool {
 // concerns reports whether a step may be about the routes of a version of an Ingress. A step is
 // about the Ingresses that ask for it; a rule that goes or changes is about the namespaces of its
 // target groups, or without any, about its hosts.
-func (o Outcome) concerns(
+func (o outcome) concerns(
 	s plan.Planned, namespace string, version *networkingv1.IngressSpec,
 ) bool {
 	asks := slices.ContainsFunc(s.Origin, func(at diag.Source) bool {

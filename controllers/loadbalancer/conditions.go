@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"time"
@@ -16,76 +16,76 @@ import (
 // This file makes the conditions of a LoadBalancer.
 
 // conditions returns the conditions Accepted, Programmed and Degraded.
-func (o Outcome) conditions() []metav1.Condition {
-	accepted := Condition(v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "")
-	for _, d := range o.Diagnostics() {
+func (o outcome) conditions() []metav1.Condition {
+	accepted := condition(v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "")
+	for _, d := range o.diagnostics() {
 		if d.Severity == diag.Error {
-			accepted = Condition(v1alpha1.ConditionAccepted, false,
+			accepted = condition(v1alpha1.ConditionAccepted, false,
 				v1alpha1.ReasonMembersRefused, d.String())
 			break
 		}
 	}
-	rest := ConditionsAfter(o.Err)
+	rest := conditionsAfter(o.Err)
 	if lost := o.Snapshot.ClassLost; lost != "" {
 		lost += "; the load balancer is not changed until the class is back"
-		accepted = Condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonClassMissing, lost)
+		accepted = condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonClassMissing, lost)
 		if rest[1].Status == metav1.ConditionFalse {
-			rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonClassMissing, lost)
+			rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonClassMissing, lost)
 		}
 	}
 	if o.Dispute != nil && rest[1].Status == metav1.ConditionFalse {
-		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.Dispute.String())
+		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.Dispute.String())
 	}
 	reason, told := o.Expectations.Trouble()
 	if reason != "" && rest[1].Status == metav1.ConditionFalse {
-		rest[1] = Condition(v1alpha1.ConditionDegraded, true, reason, told)
+		rest[1] = condition(v1alpha1.ConditionDegraded, true, reason, told)
 	}
 	if rest[1].Status == metav1.ConditionFalse {
 		switch v1alpha1.ReasonPlanUnproven {
 		case o.Withheld:
-			rest[1] = Condition(v1alpha1.ConditionDegraded, true, o.Withheld, o.Proof.Message())
+			rest[1] = condition(v1alpha1.ConditionDegraded, true, o.Withheld, o.Proof.message())
 		case o.Held.Reason:
-			rest[1] = Condition(v1alpha1.ConditionDegraded, true, o.Held.Reason, o.heldMessage())
+			rest[1] = condition(v1alpha1.ConditionDegraded, true, o.Held.Reason, o.heldMessage())
 		}
 	}
 	if told := o.Snapshot.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
-		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
+		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
 	}
 	if o.Withheld != "" {
-		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Withheld,
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.Withheld,
 			o.Plan.Counts()+": "+o.withholding())
 	}
 	if o.Held.Reason != "" && rest[0].Status == metav1.ConditionTrue {
-		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Held.Reason, o.heldMessage())
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.Held.Reason, o.heldMessage())
 	}
-	if d := o.Protected(); d != nil {
-		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)
+	if d := o.protected(); d != nil {
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)
 	}
 	return append([]metav1.Condition{accepted}, rest...)
 }
 
-func SetConditions(r *records.Record, conditions []metav1.Condition, now time.Time) {
+func setConditions(r *records.Record, conditions []metav1.Condition, now time.Time) {
 	for _, c := range conditions {
 		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 		meta.SetStatusCondition(&r.Conditions, c)
 	}
 }
 
-// ConditionsAfter returns the conditions Programmed and Degraded after an answer of the cloud.
-func ConditionsAfter(err error) []metav1.Condition {
-	programmed := Condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
-	degraded := Condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
+// conditionsAfter returns the conditions Programmed and Degraded after an answer of the cloud.
+func conditionsAfter(err error) []metav1.Condition {
+	programmed := condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
+	degraded := condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
 	if err != nil {
 		reason := reasonOf(err)
-		programmed = Condition(v1alpha1.ConditionProgrammed, false, reason, err.Error())
+		programmed = condition(v1alpha1.ConditionProgrammed, false, reason, err.Error())
 		if reason != v1alpha1.ReasonPending && reason != v1alpha1.ReasonProgramming {
-			degraded = Condition(v1alpha1.ConditionDegraded, true, reason, err.Error())
+			degraded = condition(v1alpha1.ConditionDegraded, true, reason, err.Error())
 		}
 	}
 	return []metav1.Condition{programmed, degraded}
 }
 
-func Condition(kind string, holds bool, reason, message string) metav1.Condition {
+func condition(kind string, holds bool, reason, message string) metav1.Condition {
 	status := metav1.ConditionFalse
 	if holds {
 		status = metav1.ConditionTrue

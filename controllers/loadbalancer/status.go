@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"maps"
@@ -17,8 +17,8 @@ import (
 
 // This file makes the status of Ingresses.
 
-// A Reach has the address and the ports of the members of a load balancer.
-type Reach struct {
+// A reach has the address and the ports of the members of a load balancer.
+type reach struct {
 	address lb.Address
 	// ports are the ports with a route, a default backend or a host of an owner.
 	ports map[routing.Owner][]int32
@@ -28,10 +28,10 @@ type Reach struct {
 	problems map[diag.Source][]diag.Diagnostic
 }
 
-// NewReach returns the reach of the members of a table, on the open ports.
-func NewReach(address lb.Address, table *precedence.Table, open func(port int32) bool,
-	found []diag.Diagnostic) Reach {
-	out := Reach{
+// newReach returns the reach of the members of a table, on the open ports.
+func newReach(address lb.Address, table *precedence.Table, open func(port int32) bool,
+	found []diag.Diagnostic) reach {
+	out := reach{
 		address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{},
 		problems: map[diag.Source][]diag.Diagnostic{},
 	}
@@ -62,11 +62,11 @@ func NewReach(address lb.Address, table *precedence.Table, open func(port int32)
 	return out
 }
 
-// Serves reports whether a member has a served route or default backend. A member without one has
+// serves reports whether a member has a served route or default backend. A member without one has
 // no address in its status: external-dns would publish it, and Argo CD reports an Ingress with an
 // address as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/, Ingress).
 // Events and the LoadBalancer have the reason.
-func (r Reach) Serves(m ingress.Member) bool {
+func (r reach) serves(m ingress.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
 		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool {
 			return rule.HTTP != nil
@@ -74,9 +74,9 @@ func (r Reach) Serves(m ingress.Member) bool {
 	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
 }
 
-// StatusOf returns the status of a served member: the address, and its ports with their problems.
+// statusOf returns the status of a served member: the address, and its ports with their problems.
 // It includes ports that the member asks for and does not have, with the reason.
-func (r Reach) StatusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
+func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
 	problems := map[int32]diag.Diagnostic{}
 	for _, d := range r.problems[m.Source()] {
 		ports := d.Ports.List()

@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 
 // This file ends the moves of Ingresses from one load balancer to another.
 
-// EndMoves removes from the record the load balancers that members came from, after clients have
+// endMoves removes from the record the load balancers that members came from, after clients have
 // had the time to follow. It returns the load balancers that the members may leave now, also of
 // members that have moved on from here, and the time until the next one.
-func (o Outcome) EndMoves(next *records.Record,
+func (o outcome) endMoves(next *records.Record,
 	now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := o.Snapshot.Class.Grace()
 	for _, m := range o.Snapshot.Record.Memory.Members {
@@ -38,9 +38,9 @@ func (o Outcome) EndMoves(next *records.Record,
 	return ended, wait
 }
 
-// UntilDeparted returns the time until the first grace of a member ends that is leaving the classes
+// untilDeparted returns the time until the first grace of a member ends that is leaving the classes
 // of Fairlead; zero if there is none.
-func (o Outcome) UntilDeparted(next *records.Record, now time.Time) (wait time.Duration) {
+func (o outcome) untilDeparted(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range o.Snapshot.Members {
 		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil &&
 			known.DepartedAt != nil {
@@ -60,13 +60,13 @@ func leftLoadBalancers(m v1alpha1.MemberMemory) []lb.Key {
 	return out
 }
 
-// UntilVanishedEnd returns the time until the first grace of a vanished member ends; zero if no
+// untilVanishedEnd returns the time until the first grace of a vanished member ends; zero if no
 // grace ends by itself. One that is held back stays after its grace.
-func (o Outcome) UntilVanishedEnd(
+func (o outcome) untilVanishedEnd(
 	r *records.Record, grace time.Duration, now time.Time,
 ) (wait time.Duration) {
 	for _, m := range r.Memory.Members {
-		if m.VanishedAt != nil && !m.Unconfirmed && !o.Keeps(m.Ingress) {
+		if m.VanishedAt != nil && !m.Unconfirmed && !o.keeps(m.Ingress) {
 			wait = queue.Sooner(wait, max(m.VanishedAt.Add(grace).Sub(now), queue.AfterConflict))
 		}
 	}

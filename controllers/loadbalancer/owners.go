@@ -1,4 +1,4 @@
-package outcome
+package loadbalancer
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 
 // learnOwners records the owner of each host. A host of the last record that no Ingress of its
 // owner names becomes reserved, or stays so.
-func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
+func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	before := known.Hosts
 	known.Hosts = nil
 	if !o.Snapshot.OwnsHosts() {
@@ -51,8 +51,8 @@ func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	})
 }
 
-// UntilFree returns the time until the next reservation ends; zero if there is none.
-func UntilFree(r *records.Record, now time.Time) time.Duration {
+// untilFree returns the time until the next reservation ends; zero if there is none.
+func untilFree(r *records.Record, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, h := range r.Memory.Hosts {
 		if h.Until != nil {
