@@ -205,7 +205,8 @@ type LoadBalancerClassSpec struct {
 
 	// AllowedTargetGroups are the target groups of the cloud, made by others, to which Backends may
 	// forward with `targetGroupARN`, by their ARNs, in which * stands for any text. Unset, there are
-	// none: what serves there is out of reach of the namespaces of a cluster otherwise.
+	// none: what serves there is out of reach of the namespaces of a cluster otherwise. With dialect alb,
+	// actions can name those whose ARN is written in full by their names, too.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=256

@@ -1,6 +1,7 @@
 package incumbent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -226,7 +227,7 @@ func (b *builder) targets(m member, a action) error {
 			continue
 		}
 		if t.TargetGroupName != nil {
-			t.name = "name=" + *t.TargetGroupName
+			t.name = cmp.Or(b.TargetGroups[*t.TargetGroupName], "name="+*t.TargetGroupName)
 			continue
 		}
 		service := b.service(m.Namespace, *t.ServiceName)

@@ -37,6 +37,8 @@ type Cluster struct {
 	// Certificates are domain names of certificates that the account has. They serve HTTPS listeners
 	// of Ingresses that name no certificate.
 	Certificates []string
+	// TargetGroups are ARNs of target groups that the account has, by name.
+	TargetGroups map[string]string
 }
 
 // A Class is an IngressClass of the controller with the fields of its IngressClassParams that matter.

@@ -398,7 +398,7 @@ var kinds = func() (out []*regexp.Regexp) {
 	for _, raw := range []string{
 		`^closed$`, `^404$`, `^503$`, `^fixed 200 text/plain "ok"$`, `^fixed 404 application/json `, `^fixed 503 - `,
 		`^301 https://#\{host\}:443/#\{path\}\?#\{query\}$`, `^302 \w+://new.example.com:`, `^30\d \w+://a.example.com:`, `^301 \w+://#\{host\}:\d+/b$`,
-		`^forward default/web:80$`, `forward default-2/shop:443/HTTPS`, `/GRPC`, `/HTTP2`, `forward default/inside:80`, `forward arn:`, `forward name=old`,
+		`^forward default/web:80$`, `forward default-2/shop:443/HTTPS`, `/GRPC`, `/HTTP2`, `forward default/inside:80`, `forward arn:`, `forward arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/old/0123456789abcdef$`,
 		`forward default/api:8080\*80 default/web:80\*20$`, ` sticky 200s`, `forward default/web:80\*0`,
 		`, url "`, `, host "`, `^oidc .* then forward `, `^oidc .*unauthenticated deny`, `^cognito `, `^jwt `, `then 30\d `, `then (fixed|404|503)`,
 	} {

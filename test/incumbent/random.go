@@ -120,6 +120,7 @@ func Random(seed uint64) Cluster {
 			{Name: "secure", CertificateARNs: []string{"arn:cert"}, SSLRedirectPort: one(r, []string{"", "", "443", "no"})},
 		},
 		Certificates: []string{"a.example.com", "*.example.com", "*.a.example.com"},
+		TargetGroups: map[string]string{"old": "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/old/0123456789abcdef"},
 	}
 	if chance(r, 95) {
 		c.Certificates = append(c.Certificates, "b.example.org")

@@ -57,7 +57,7 @@ func compile(t *testing.T, c incumbent.Cluster) world {
 	o := compiler.Objects{Ingresses: c.Ingresses, Services: c.Services, Secrets: c.Secrets}
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
 	class.Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB,
-		AllowedTargetGroups: []string{"arn:aws:elasticloadbalancing:*:*:targetgroup/*/*"}}
+		AllowedTargetGroups: slices.Sorted(maps.Values(c.TargetGroups))}
 	o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, class)
 	o.IngressClasses = append(o.IngressClasses, &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: "alb"},

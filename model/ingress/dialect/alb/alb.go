@@ -145,7 +145,8 @@ func Refers(annotations map[string]string) (services, secrets []string) {
 		switch {
 		case !ours:
 		case strings.HasPrefix(name, "actions."):
-			if spec := readAction(value).backend; spec != nil {
+			spec := readActionWith(value, func(name string) (string, error) { return name, nil }).backend
+			if spec != nil {
 				for _, s := range spec.Services {
 					if s.Name != "" {
 						services = append(services, s.Name)

@@ -2,7 +2,6 @@ package alb
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -44,8 +43,11 @@ type targetGroup struct {
 	Weight                          *int32
 }
 
-// readAction reads an action.
-func readAction(value string) made {
+// readAction reads an action without target groups that it names.
+func readAction(value string) made { return readActionWith(value, allowed(nil).arnOf) }
+
+// readActionWith reads an action. arnOf returns the ARN of the target group of a name.
+func readActionWith(value string, arnOf func(name string) (string, error)) made {
 	var a action
 	if err := readJSON(value, &a); err != nil {
 		return refused("%s is no action: %s", diag.Quote(value), err)
@@ -56,7 +58,7 @@ func readAction(value string) made {
 	case "redirect":
 		return a.redirect()
 	case "forward":
-		return a.forward()
+		return a.forward(arnOf)
 	}
 	return refused("%s is none of fixed-response, redirect, forward", diag.Quote(a.Type))
 }
@@ -106,7 +108,7 @@ func value(s *string) string {
 	return *s
 }
 
-func (a action) forward() made {
+func (a action) forward(arnOf func(name string) (string, error)) made {
 	outside := targetGroup{TargetGroupARN: a.TargetGroupARN, TargetGroupName: a.TargetGroupName}
 	groups := []targetGroup{outside}
 	switch alone := a.TargetGroupARN != nil || a.TargetGroupName != nil; {
@@ -118,7 +120,7 @@ func (a action) forward() made {
 	spec := &v1alpha1.BackendSpec{}
 	total := int32(0)
 	for _, g := range groups {
-		s, err := g.service()
+		s, err := g.service(arnOf)
 		if err != nil {
 			return refused("%s", err)
 		}
@@ -148,7 +150,7 @@ func (a action) forward() made {
 	return made{backend: spec}
 }
 
-func (g targetGroup) service() (v1alpha1.WeightedService, error) {
+func (g targetGroup) service(arnOf func(name string) (string, error)) (v1alpha1.WeightedService, error) {
 	out := v1alpha1.WeightedService{Weight: g.Weight}
 	outside := g.TargetGroupARN != nil || g.TargetGroupName != nil
 	switch {
@@ -158,8 +160,9 @@ func (g targetGroup) service() (v1alpha1.WeightedService, error) {
 		out.TargetGroupARN = *g.TargetGroupARN
 		return out, nil
 	case outside:
-		return out, fmt.Errorf("a target group is named by its ARN: write targetGroupARN in place of the name %s",
-			diag.Quote(*g.TargetGroupName))
+		var err error
+		out.TargetGroupARN, err = arnOf(*g.TargetGroupName)
+		return out, err
 	case g.ServicePort == nil:
 		return out, errors.New("a Service needs its port")
 	}

@@ -403,7 +403,7 @@ func (r *reader) action(b *networkingv1.IngressServiceBackend) (spec *v1alpha1.B
 	}
 	key := Prefix + "actions." + b.Name
 	if value, is := r.Annotations[key]; is {
-		m := readAction(value)
+		m := readActionWith(value, allowed(r.Class.AllowedTargetGroups).arnOf)
 		r.judgeRead("", key, m)
 		spec = m.backend
 	} else {
