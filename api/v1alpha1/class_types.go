@@ -213,6 +213,14 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^arn:[!-~]*$`
 	AllowedTargetGroups []string `json:"allowedTargetGroups,omitempty"`
 
+	// TargetGroupBindings are the target groups in which TargetGroupBindings of the AWS Load Balancer
+	// Controller may have the endpoints of Services registered: those of every entry that selects the
+	// namespace. Endpoints get requests of load balancers that others made, and other targets are
+	// removed. Unset, Fairlead serves no TargetGroupBinding.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	TargetGroupBindings []BoundTargetGroups `json:"targetGroupBindings,omitempty"`
+
 	// RegularExpressions set to false keeps regular expressions out of the cloud's rules, at the
 	// price of more of them.
 	// +kubebuilder:default=true
@@ -403,6 +411,20 @@ type AllowedHosts struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:Pattern=`^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$`
 	Hosts []string `json:"hosts"`
+}
+
+// BoundTargetGroups are target groups in which some namespaces may have endpoints registered.
+type BoundTargetGroups struct {
+	// NamespaceSelector selects the namespaces; an empty selector selects all.
+	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector,omitzero"`
+	// TargetGroups are the ARNs, in which * stands for any text. A TargetGroupBinding can name a target
+	// group by its name if its ARN is written in full.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=256
+	// +kubebuilder:validation:items:Pattern=`^arn:[!-~]*$`
+	TargetGroups []string `json:"targetGroups"`
 }
 
 // HealthCheck is how a cloud finds out whether a target can serve. Each field left out has a

@@ -3,6 +3,7 @@ package ingress
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -192,6 +193,15 @@ func (cs *ClassLookup) Named(class string) *Class {
 		return &Class{Name: class}
 	}
 	return nil
+}
+
+// Usable returns all usable classes of ours, by name.
+func (cs *ClassLookup) Usable() []*Class {
+	var out []*Class
+	for _, name := range slices.Sorted(maps.Keys(cs.usable)) {
+		out = append(out, cs.usable[name])
+	}
+	return out
 }
 
 // exists reports whether there is any IngressClass of the name.

@@ -48,6 +48,10 @@ func validateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 	}
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
+	for i := range spec.TargetGroupBindings {
+		errs = append(errs, validateSelector(&spec.TargetGroupBindings[i].NamespaceSelector,
+			at.Child("targetGroupBindings").Index(i).Child("namespaceSelector"))...)
+	}
 	return append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
 }
 

@@ -34,6 +34,17 @@ func (c *Class) allowsTargetGroup(arn string) bool {
 	})
 }
 
+// BoundTargetGroups returns the target groups in which bindings of a namespace with these labels may have
+// endpoints registered: ARNs, in which * stands for any text.
+func (c *Class) BoundTargetGroups(namespace map[string]string) (arns []string) {
+	for _, entry := range c.TargetGroupBindings {
+		if selects(&entry.NamespaceSelector, namespace) {
+			arns = append(arns, entry.TargetGroups...)
+		}
+	}
+	return arns
+}
+
 // otherGroup returns the backend of a target group of others. Its ID is the ARN.
 func (p *backendPool) otherGroup(arn string) routing.BackendID {
 	id := routing.BackendID(arn)

@@ -124,6 +124,13 @@ var ClassFields = Fields{
 		Unlike: "must be the ARN of a target group, in which * stands for any text",
 	},
 
+	"targetGroupBindings":                {MostItems: 1000},
+	"targetGroupBindings[].targetGroups": {FewestItems: 1, MostItems: 1000},
+	"targetGroupBindings[].targetGroups[]": {
+		Longest: 256, Pattern: regexp.MustCompile(`^arn:[!-~]*$`),
+		Unlike: "must be the ARN of a target group, in which * stands for any text",
+	},
+
 	"tags": {MostItems: 40}, // clouds take 50 of each object, and Fairlead has up to ten
 
 	"groups":               {MostItems: 1000},
