@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -83,19 +84,15 @@ func (b Objects) nodePort(port *corev1.ServicePort, to routing.Backend) []routin
 	return nodeTargets(nodes, port.NodePort, to.Family, func(node string) bool { return hosts[node] })
 }
 
-// withLabels returns the nodes that have all of some labels, "name=value,…"; all nodes for "".
-func withLabels(nodes []*corev1.Node, labels string) []*corev1.Node {
-	if labels == "" {
+// withLabels returns the nodes that a selector of labels selects, such as "name=value,other in (a,b)";
+// all nodes for "".
+func withLabels(nodes []*corev1.Node, selector string) []*corev1.Node {
+	if selector == "" {
 		return nodes
 	}
+	selects, err := labels.Parse(selector)
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *corev1.Node) bool {
-		for label := range strings.SplitSeq(labels, ",") {
-			name, value, _ := strings.Cut(label, "=")
-			if has, is := n.Labels[name]; !is || has != value {
-				return true
-			}
-		}
-		return false
+		return err != nil || !selects.Matches(labels.Set(n.Labels))
 	})
 }
 

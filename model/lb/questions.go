@@ -26,6 +26,18 @@ type Questions struct {
 	// Settings and GroupSettings are the provider's own settings, of classes and Backends, as JSON.
 	Settings      string
 	GroupSettings []string
+	// TargetGroups are target groups that others made. They are asked about alone.
+	TargetGroups []GroupID
+}
+
+// An OthersGroup is a target group that others made, as the cloud has it.
+type OthersGroup struct {
+	TargetType string // such as ip, instance or lambda
+	Protocol   string // such as HTTP or TCP
+	Family     string // ipv4 or ipv6
+	VPC        string
+	// Kept is a message if it is not others' after all, or another controller keeps its targets; or "".
+	Kept string
 }
 
 // RefuseSettings maps all settings of the questions to the reason why a provider takes none.
@@ -69,6 +81,8 @@ type Facts struct {
 	// Unshielded is a message that says why load balancers cannot have Shield Advanced; "" if they
 	// can.
 	Unshielded string
+	// TargetGroups has those that exist of the target groups that others made.
+	TargetGroups map[GroupID]OthersGroup
 	// Digest is the digest of the present settings of the load balancer.
 	Digest Digest
 	// InUse counts the limited resources of the present load balancer.

@@ -43,7 +43,7 @@ type Backend struct {
 	Service    string      // namespace/name
 	Port       ServicePort // the Service's port number, or a name if it has no such port
 	TargetType string      // ip or instance
-	NodeLabels string      // "name=value,…": of the nodes that are targets; "" for all
+	NodeLabels string      // a selector of labels, such as "name=value,…": of the nodes that are targets; "" for all
 	Protocol   Protocol    // towards the target
 	Version    Version
 	Family     string      // ipv4 or ipv6

@@ -26,6 +26,25 @@ func NewKey(whose []string, scheme, provider, name string) Key {
 	return Key(key)
 }
 
+// bindings begins the keys of bindings in place of a class: no class has such a name.
+const bindings = "@binding/"
+
+// NewBindingKey makes the key under which the target group of a TargetGroupBinding is kept, which has no
+// load balancer.
+func NewBindingKey(namespace, name, provider string) Key {
+	return NewKey([]string{strings.TrimSuffix(bindings, "/"), namespace, name}, "", provider, "")
+}
+
+// Binding returns the namespace and the name of the TargetGroupBinding that a key stands for.
+func (k Key) Binding() (namespace, name string, ok bool) {
+	rest, ok := strings.CutPrefix(string(k), bindings)
+	if !ok {
+		return "", "", false
+	}
+	parts := strings.Split(rest, "/")
+	return parts[0], parts[1], true
+}
+
 // Class returns the name of the class.
 func (k Key) Class() string {
 	class, _, _ := strings.Cut(string(k), "/")

@@ -69,9 +69,10 @@ func (l *IngressClassParamsList) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// AddParams adds the kind to a scheme.
+// AddParams adds the kinds of the controller to a scheme.
 func AddParams(s *runtime.Scheme) error {
-	s.AddKnownTypes(ParamsVersion, &IngressClassParams{}, &IngressClassParamsList{})
+	s.AddKnownTypes(ParamsVersion, &IngressClassParams{}, &IngressClassParamsList{},
+		&TargetGroupBinding{}, &TargetGroupBindingList{})
 	metav1.AddToGroupVersion(s, ParamsVersion)
 	return nil
 }

@@ -2,6 +2,7 @@ package alb
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -17,22 +18,25 @@ type allowed []string
 
 // arnOf returns the ARN of the target group of a name.
 func (a allowed) arnOf(name string) (string, error) {
-	whole := ""
-	for _, arn := range a {
-		switch {
-		case name == "" || strings.Contains(arn, "*") || nameIn(arn) != name:
-		case whole != "" && whole != arn:
-			return "", fmt.Errorf("`allowedTargetGroups` of the class has two target groups %s: write "+
-				"targetGroupARN in place of the name", diag.Quote(name))
-		default:
-			whole = arn
-		}
-	}
-	if whole == "" {
+	switch found := ARNsOf(a, name); len(found) {
+	case 0:
 		return "", fmt.Errorf("the class does not say which target group %s is: ask its owner to add its ARN, in full and "+
 			"without a *, to `allowedTargetGroups`, or write targetGroupARN in place of the name", diag.Quote(name))
+	case 1:
+		return found[0], nil
 	}
-	return whole, nil
+	return "", fmt.Errorf("`allowedTargetGroups` of the class has two target groups %s: write targetGroupARN in "+
+		"place of the name", diag.Quote(name))
+}
+
+// ARNsOf returns those of some ARNs that are of target groups of a name, without globs.
+func ARNsOf(arns []string, name string) (out []string) {
+	for _, arn := range arns {
+		if name != "" && !strings.Contains(arn, "*") && nameIn(arn) == name && !slices.Contains(out, arn) {
+			out = append(out, arn)
+		}
+	}
+	return out
 }
 
 // nameIn returns the name of a target group in its ARN, arn:aws:elasticloadbalancing:REGION:ACCOUNT:targetgroup/NAME/ID.
