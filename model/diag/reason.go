@@ -56,6 +56,10 @@ const (
 	TargetPortNotAllowed Reason = "TargetPortNotAllowed"
 
 	TargetGroupNotAllowed Reason = "TargetGroupNotAllowed"
+	TargetGroupMissing    Reason = "TargetGroupMissing"
+	BindingConflict       Reason = "BindingConflict"
+	BindingUnsupported    Reason = "BindingUnsupported"
+	BindingNetworking     Reason = "BindingNetworking"
 
 	NoEndpoints     Reason = "NoEndpoints"
 	NoNodes         Reason = "NoNodes"
@@ -277,8 +281,23 @@ var Reasons = []Doc{
 		"Use a port that the message names, or ask the owner of the class to add it to `targetPorts`."},
 	{TargetGroupNotAllowed,
 		"The class does not let Backends forward to this target group, which others made. Requests for " +
-			"the Backend are answered 503.",
-		"Ask the owner of the class to add the ARN to `allowedTargetGroups`."},
+			"the Backend are answered 503. Or no class lets a TargetGroupBinding of this namespace have " +
+			"endpoints registered there.",
+		"Ask the owner of the class to add the ARN to `allowedTargetGroups`, or, for a " +
+			"TargetGroupBinding, to `targetGroupBindings`."},
+	{TargetGroupMissing,
+		"The target group of a TargetGroupBinding does not exist in the account and region.",
+		"Create it, or correct the ARN; it is found within ten minutes."},
+	{BindingConflict,
+		"The target group of a TargetGroupBinding has targets of another one, of the AWS Load Balancer " +
+			"Controller, or of a load balancer of Fairlead's. Each would remove the targets of the other.",
+		"Use another target group. Bindings that all say `multiClusterTargetGroup: true` can share one."},
+	{BindingUnsupported,
+		"Fairlead cannot do what the TargetGroupBinding asks for, so it registers no targets.",
+		"Leave the binding to the AWS Load Balancer Controller, or change what the message names."},
+	{BindingNetworking,
+		"The TargetGroupBinding is served, and the rules of security groups that it asks for are not made.",
+		"Add rules to the security groups of the nodes or Pods, so that the load balancer reaches them."},
 	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" +
 		unlessServed, "Check the Service's selector and its pods."},
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one " +

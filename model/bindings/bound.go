@@ -1,0 +1,87 @@
+package bindings
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file compares a binding with its target group, whose properties are the binding's defaults:
+// webhooks/elbv2/targetgroupbinding_mutator.go and targetgroupbinding_validator.go.
+
+// defaultNodes are the nodes of target type instance, besides those with the labels that Kubernetes
+// excludes (docs/guide/targetgroupbinding/targetgroupbinding.md, "Default Node Selector").
+const defaultNodes = "!node-role.kubernetes.io/master,!alpha.service-controller.kubernetes.io/exclude-balancer," +
+	"eks.amazonaws.com/compute-type notin (fargate)"
+
+// Target returns the target group of a served claim as it has targets. The group is what the cloud says of
+// it; nil if it has none.
+func (c *Claim) Target(group *lb.OthersGroup) lb.TargetGroup {
+	s := &c.Spec
+	out := lb.TargetGroup{ID: c.Group, Service: c.Namespace + "/" + s.ServiceRef.Name,
+		Port:       routing.ServicePort(s.ServiceRef.Port.String()),
+		TargetType: s.TargetType, Family: s.IPAddressType}
+	if group != nil {
+		out.TargetType = cmp.Or(out.TargetType, group.TargetType)
+		out.Family = cmp.Or(out.Family, group.Family)
+	}
+	out.TargetType = cmp.Or(out.TargetType, v1alpha1.TargetTypeIP)
+	out.Family = cmp.Or(out.Family, "ipv4")
+	if out.TargetType == v1alpha1.TargetTypeInstance {
+		out.NodeLabels = defaultNodes
+		if of := metav1.FormatLabelSelector(s.NodeSelector); s.NodeSelector != nil && of != "<none>" {
+			out.NodeLabels = strings.Join([]string{of, defaultNodes}, ",")
+		}
+	}
+	return out
+}
+
+// Compare refuses a claim that its target group does not fit; nil if there is none.
+func (c *Claim) Compare(group *lb.OthersGroup) {
+	s := &c.Spec
+	if group == nil {
+		c.refuse(diag.TargetGroupMissing, "spec.targetGroupARN", fmt.Sprintf("there is no target group %s in the account "+
+			"and region", c.Group))
+		return
+	}
+	differs := func(field, asked, has string) bool {
+		if asked == "" || asked == has {
+			return false
+		}
+		c.refuse(diag.Invalid, "spec."+field, fmt.Sprintf("it is %s, and the target group has %s: write that, or leave it out",
+			diag.Cut(asked), cmp.Or(has, "none")))
+		return true
+	}
+	switch {
+	case group.Kept != "":
+		c.refuse(diag.BindingConflict, "spec.targetGroupARN", group.Kept+": use another target group")
+	case group.TargetType != v1alpha1.TargetTypeIP && group.TargetType != v1alpha1.TargetTypeInstance:
+		c.refuse(diag.BindingUnsupported, "spec.targetGroupARN", "the target group has the target type "+
+			diag.Cut(group.TargetType)+", and a Service can be targets of the types ip and instance alone")
+	case differs("targetType", s.TargetType, group.TargetType),
+		differs("ipAddressType", s.IPAddressType, group.Family),
+		differs("vpcID", s.VpcID, group.VPC),
+		differs("targetGroupProtocol", s.TargetGroupProtocol, group.Protocol):
+	case group.TargetType == v1alpha1.TargetTypeIP && s.NodeSelector != nil:
+		c.refuse(diag.Invalid, "spec.nodeSelector", "it is for target groups of the type instance")
+	default:
+		c.refuseProtocol(group.Protocol)
+	}
+}
+
+// Notes says what is different from the other controller of a claim that is served.
+func (c *Claim) Notes() []diag.Diagnostic {
+	if n := c.Spec.Networking; n == nil || len(n.Ingress) == 0 {
+		return nil
+	}
+	return []diag.Diagnostic{{Severity: diag.Warning, Reason: diag.BindingNetworking, Source: c.Source().At("spec.networking"),
+		Message: "no security group is opened for the targets, and rules that the AWS Load Balancer Controller has made " +
+			"stay: add those that are missing to the security groups of the nodes or Pods"}}
+}
