@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -50,6 +51,20 @@ func WithUrgency(ctx context.Context, urgent bool) context.Context {
 	}
 	a.Urgent = urgent
 	return WithAsker(ctx, a)
+}
+
+type ownKey struct{}
+
+// WithOwn returns a context in which SetTargets removes no other targets than these: others register
+// targets in the same group.
+func WithOwn(ctx context.Context, own []lb.Target) context.Context {
+	return context.WithValue(ctx, ownKey{}, own)
+}
+
+// MayRemove reports whether SetTargets may remove a target.
+func MayRemove(ctx context.Context, t lb.Target) bool {
+	own, some := ctx.Value(ownKey{}).([]lb.Target)
+	return !some || slices.Contains(own, t)
 }
 
 type planKey struct{}

@@ -134,6 +134,10 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	if reflect.DeepEqual(q, lb.Questions{Provider: q.Provider}) {
 		return facts, nil // the load balancer is being deleted, and needs no facts
 	}
+	if len(q.TargetGroups) > 0 {
+		err := p.targetGroups.LookUp(ctx, q.TargetGroups, &facts)
+		return facts, err
+	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.Load(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.Last() == nil

@@ -3,9 +3,11 @@ package fake
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file reads and sets the members of target groups. A plan registers targets only until a
@@ -41,6 +43,10 @@ func (c *Cloud) SetTargets(
 		if err != nil {
 			return err
 		}
+		if _, _, bound := key.Binding(); bound {
+			p.Set(withOthers(ctx, p.Targets(), want))
+			return nil
+		}
 		p.Set(want)
 		r := c.records[key]
 		if len(want) == 0 || r.observed.TargetGroup(group).Registered {
@@ -51,7 +57,21 @@ func (c *Cloud) SetTargets(
 	})
 }
 
+// withOthers adds to the wanted targets those that have to stay: others have registered them.
+func withOthers(ctx context.Context, have, want []lb.Target) []lb.Target {
+	want = slices.Clone(want)
+	for _, t := range have {
+		if !slices.Contains(want, t) && !providers.MayRemove(ctx, t) {
+			want = append(want, t)
+		}
+	}
+	return want
+}
+
 func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*group, error) {
+	if _, _, bound := key.Binding(); bound && c.others[group] != nil {
+		return c.others[group], nil
+	}
 	if r := c.records[key]; r != nil {
 		if p := r.pools[group]; p != nil {
 			return p, nil

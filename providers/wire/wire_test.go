@@ -69,9 +69,11 @@ var notSent = map[string]string{
 	"Facts.Now":                   "the operator has a clock",
 	"Facts.Digest":                "the operator knows it from what it observed",
 	"Facts.SettingsRefused":       "the operator checks settings against the schema",
+	"Facts.TargetGroups":          "only AWS has TargetGroupBindings",
 	"Questions.Provider":          "it is the one that is called",
 	"Questions.Settings":          "the operator checks settings against the schema",
 	"Questions.GroupSettings":     "the operator checks settings against the schema",
+	"Questions.TargetGroups":      "only AWS has TargetGroupBindings",
 }
 
 // fill puts something into each field that is sent.

@@ -130,7 +130,7 @@ func (gs *Store) changeMembers(
 		}
 	}
 	for _, h := range have {
-		if h.State != lb.HealthDraining && !slices.Contains(want, h.Target) {
+		if h.State != lb.HealthDraining && !slices.Contains(want, h.Target) && providers.MayRemove(ctx, h.Target) {
 			surplus = append(surplus, h.Target)
 		}
 	}

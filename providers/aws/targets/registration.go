@@ -124,10 +124,12 @@ func (gs *Store) register(
 			fresh = append(fresh, t)
 		}
 	}
-	ports := network.PortsIn(slices.Concat(fresh, suspect))
-	defer gs.nodes.AnnouncePorts(ports)()
-	if err := gs.nodes.OpenPorts(ctx, key, ports); err != nil {
-		return in, err
+	if _, _, bound := key.Binding(); !bound { // otherwise others open firewalls for their load balancer
+		ports := network.PortsIn(slices.Concat(fresh, suspect))
+		defer gs.nodes.AnnouncePorts(ports)()
+		if err := gs.nodes.OpenPorts(ctx, key, ports); err != nil {
+			return in, err
+		}
 	}
 	for size := targetBatch; len(fresh) > 0 && in.full == nil; {
 		part := fresh[:min(size, len(fresh))]
