@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -74,6 +76,25 @@ func (c *Claim) Compare(group *lb.OthersGroup) {
 	default:
 		c.refuseProtocol(group.Protocol)
 	}
+}
+
+// Missing says what a claim that is served has no targets for. The Service is nil if there is none.
+func (c *Claim) Missing(to lb.TargetGroup, service *corev1.Service) (found []diag.Diagnostic) {
+	resolved := endpoints.Resolve(&c.Class.LoadBalancerClassSpec, endpoints.ReferenceTo(to.Service, to.Port, to.TargetType),
+		endpoints.Objects{Service: service})
+	for _, p := range resolved.Problems {
+		switch p.Reason {
+		case diag.ServiceMissing, diag.ServicePortMissing, diag.ServiceUnusable, diag.ExternalNameRefused:
+			found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: p.Reason,
+				Source: c.Source().At("spec.serviceRef"), Message: p.Text})
+		}
+	}
+	return found
+}
+
+// RefuseProvider refuses a claim whose class is for a provider that has no target groups of others.
+func (c *Claim) RefuseProvider() {
+	c.refuse(diag.BindingUnsupported, "", "the provider of class "+c.Class.Name+" has no target groups of others")
 }
 
 // Notes says what is different from the other controller of a claim that is served.

@@ -30,6 +30,8 @@ type Claim struct {
 	Others bool
 	Class  *ingress.Class // that permits it
 	Group  lb.GroupID     // the ARN
+	// Held is set if the binding has endpoints in the target group already.
+	Held bool
 	// Refused is why it is not served; nil if it is.
 	Refused *diag.Diagnostic
 }
@@ -148,14 +150,15 @@ func (c *Claim) Source() diag.Source {
 	return diag.Source{Kind: alb.BindingKind, Namespace: c.Namespace, Name: c.Name}
 }
 
-// Settle refuses those of the claims on one target group that cannot be served beside older ones: a
+// Settle refuses those of the claims on one target group that cannot be served beside others: those that
+// have endpoints there already go first, then the older. A
 // binding removes all targets that are not its own, unless all bindings of the target group say
 // multiClusterTargetGroup (webhooks/elbv2/targetgroupbinding_validator.go, checkExistingTargetGroups).
 func Settle(claims []*Claim) {
 	claims = slices.Clone(claims)
 	slices.SortFunc(claims, func(a, b *Claim) int {
 		return cmp.Or(-cmp.Compare(btoi(a.Others), btoi(b.Others)),
-			a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+			-cmp.Compare(btoi(a.Held), btoi(b.Held)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	served := map[lb.GroupID]*Claim{}
@@ -171,7 +174,7 @@ func Settle(claims []*Claim) {
 				"Load Balancer Controller made for itself: use another target group", first.Source()))
 		default:
 			c.refuse(diag.BindingConflict, "spec.targetGroupARN", fmt.Sprintf("the target group has the endpoints of %s, "+
-				"which is older: use another target group, or write multiClusterTargetGroup: true in both", first.Source()))
+				"which came first: use another target group, or write multiClusterTargetGroup: true in both", first.Source()))
 		}
 	}
 }

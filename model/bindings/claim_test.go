@@ -150,6 +150,8 @@ func TestBindingsOfOneTargetGroup(t *testing.T) {
 		"two share, between one":         {[]string{"a 1 edge shared", "b 2 edge", "c 3 edge shared"}, "a c"},
 		"the oldest does not share":      {[]string{"a 1 edge", "b 2 edge shared", "c 3 edge shared"}, "a"},
 		"the oldest is not permitted":    {[]string{"a 1 edge refused", "b 2 edge"}, "b"},
+		"one has endpoints there":        {[]string{"a 1 edge", "b 2 edge held"}, "b"},
+		"both have endpoints there":      {[]string{"a 1 edge held", "b 2 edge held"}, "a"},
 		"one is the controller's":        {[]string{"a 1 edge shared", "b 2 edge others"}, ""},
 		"one is the controller's, older": {[]string{"a 2 edge", "b 1 edge others", "c 1 other"}, "c"},
 	} {
@@ -169,6 +171,7 @@ func TestBindingsOfOneTargetGroup(t *testing.T) {
 			if strings.HasSuffix(text, "refused") {
 				claim = bindings.NewClaim(claim.TargetGroupBinding, nil, nil, "")
 			}
+			claim.Held = strings.HasSuffix(text, "held")
 			claims = append(claims, &claim)
 		}
 		bindings.Settle(claims)

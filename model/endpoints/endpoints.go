@@ -164,11 +164,8 @@ type Found struct {
 // Find returns the present targets of a backend. Other fields of the backend are not resolved
 // again.
 func Find(c *classSpec, b routing.Backend, now Objects) Found {
-	ref := Reference{Service: b.Service, PortName: string(b.Port), TargetType: b.TargetType,
-		NodeLabels: b.NodeLabels}
-	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
-		ref.PortName, ref.PortNumber = "", int32(number)
-	}
+	ref := ReferenceTo(b.Service, b.Port, b.TargetType)
+	ref.NodeLabels = b.NodeLabels
 	r := Resolve(c, ref, now)
 	out := Found{
 		Targets: r.Backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed,
@@ -179,4 +176,13 @@ func Find(c *classSpec, b routing.Backend, now Objects) Found {
 		}
 	}
 	return out
+}
+
+// ReferenceTo returns a reference to a Service port by its number or name.
+func ReferenceTo(service string, port routing.ServicePort, targetType string) Reference {
+	ref := Reference{Service: service, PortName: string(port), TargetType: targetType}
+	if number, err := strconv.ParseInt(string(port), 10, 32); err == nil {
+		ref.PortName, ref.PortNumber = "", int32(number)
+	}
+	return ref
 }
