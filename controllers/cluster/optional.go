@@ -17,12 +17,16 @@ import (
 // This file has the kinds that a cluster may lack: another controller installs them, maybe while the
 // operator runs.
 
-// KindIngressClassParams is one of the AWS Load Balancer Controller.
-const KindIngressClassParams = alb.ParamsKind
+// These are kinds of the AWS Load Balancer Controller.
+const (
+	KindIngressClassParams = alb.ParamsKind
+	KindTargetGroupBinding = alb.BindingKind
+)
 
 // optionalKinds are all of them, of alb.ParamsVersion.
 var optionalKinds = map[string]client.Object{
 	KindIngressClassParams: &alb.IngressClassParams{},
+	KindTargetGroupBinding: &alb.TargetGroupBinding{},
 }
 
 // isAbsent reports whether an API server does not serve a kind, by the error of looking for it or of
@@ -98,16 +102,23 @@ const lookEvery = 10 * time.Second
 
 // Start looks for kinds until all are served.
 func (o *Optional) Start(ctx context.Context) error {
-	for kind := range optionalKinds {
-		for !o.Has(kind) {
-			select {
-			case <-time.After(lookEvery):
-			case <-ctx.Done():
-				return nil
+	for missing := true; missing; {
+		missing = false
+		for kind := range optionalKinds {
+			if o.Has(kind) {
+				continue
 			}
 			if err := o.look(ctx, kind); err == nil && o.Has(kind) {
 				o.logger.Info("the cluster has a kind that it did not have before; it is read from now on",
 					"kind", kind)
+			}
+			missing = missing || !o.Has(kind)
+		}
+		if missing {
+			select {
+			case <-time.After(lookEvery):
+			case <-ctx.Done():
+				return nil
 			}
 		}
 	}

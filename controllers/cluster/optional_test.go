@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,8 +31,8 @@ func TestAKindThatIsInstalledLaterIsFound(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- o.Start(t.Context()) }()
 		time.Sleep(time.Minute)
-		if o.Has(KindIngressClassParams) || filled.of != nil || log.text() != "" {
-			t.Fatalf("without the kind, it is there: %t, the cache of %T is filled, and the log is %q", o.Has(KindIngressClassParams), filled.of, log.text())
+		if o.Has(KindIngressClassParams) || len(filled.of) > 0 || log.text() != "" {
+			t.Fatalf("without the kind, it is there: %t, the caches of %v are filled, and the log is %q", o.Has(KindIngressClassParams), filled.of, log.text())
 		}
 		server.err = errUnavailable // asked again
 		time.Sleep(time.Minute)
@@ -41,13 +42,38 @@ func TestAKindThatIsInstalledLaterIsFound(t *testing.T) {
 		case <-time.After(11 * time.Second):
 			t.Fatal("it is not found within 11 seconds")
 		}
-		if _, is := filled.of.(*alb.IngressClassParams); !is || !o.Has(KindIngressClassParams) {
-			t.Errorf("the cache of %T is filled; it is there: %t", filled.of, o.Has(KindIngressClassParams))
+		err = <-ended
+		if _, is := filled.of[KindIngressClassParams].(*alb.IngressClassParams); !is || !o.Has(KindIngressClassParams) {
+			t.Errorf("the caches of %v are filled; it is there: %t", filled.of, o.Has(KindIngressClassParams))
 		}
-		if err := <-ended; err != nil || !strings.Contains(log.text(), KindIngressClassParams) {
+		if err != nil || !strings.Contains(log.text(), KindIngressClassParams) {
 			t.Errorf("the search ends with %v, and the log is %q", err, log.text())
 		}
 	})
+}
+
+// A kind is found although another one stays missing.
+func TestOneKindIsInstalled(t *testing.T) {
+	for only := range optionalKinds {
+		synctest.Test(t, func(t *testing.T) {
+			server := &kindsOf{}
+			o, err := NewOptional(t.Context(), server, &filledCaches{}, logr.Discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			server.installed, server.only = true, only
+			if err := o.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+			for kind := range optionalKinds {
+				if o.Has(kind) != (kind == only) {
+					t.Errorf("with %s, there is %s: %t", only, kind, o.Has(kind))
+				}
+			}
+		})
+	}
 }
 
 // The search ends with the operator.
@@ -68,7 +94,7 @@ func TestTheSearchForKindsEnds(t *testing.T) {
 func TestWhichKindsAreThereAtFirst(t *testing.T) {
 	filled := &filledCaches{}
 	o, err := NewOptional(t.Context(), &kindsOf{installed: true}, filled, logr.Discard())
-	if err != nil || !o.Has(KindIngressClassParams) || filled.of == nil {
+	if err != nil || !o.Has(KindIngressClassParams) || len(filled.of) != len(optionalKinds) {
 		t.Errorf("a kind that is installed is there: %t, with the error %v", o.Has(KindIngressClassParams), err)
 	}
 	if err := o.Start(t.Context()); err != nil {
@@ -95,23 +121,31 @@ func TestWhichKindsAreThereAtFirst(t *testing.T) {
 type kindsOf struct {
 	meta.RESTMapper
 	installed bool
+	only      string // the one kind that is installed; "" for all
 	err       error
 }
 
 func (k *kindsOf) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
-	if k.err != nil || k.installed {
+	if k.err != nil || k.installed && (k.only == "" || k.only == kind.Kind) {
 		return nil, k.err
 	}
 	return nil, &meta.NoKindMatchError{GroupKind: kind}
 }
 
-// filledCaches notes which cache is filled.
+// filledCaches notes which caches are filled.
 type filledCaches struct {
-	of  client.Object
+	of  map[string]client.Object
 	err error
 }
 
 func (f *filledCaches) GetInformer(_ context.Context, kind client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
-	f.of = kind
+	if f.of == nil {
+		f.of = map[string]client.Object{}
+	}
+	for name, of := range optionalKinds {
+		if reflect.TypeOf(of) == reflect.TypeOf(kind) {
+			f.of[name] = kind
+		}
+	}
 	return nil, f.err
 }
