@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/printable"
@@ -46,6 +47,19 @@ func FromDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
 		Namespace:       ing.Namespace, Name: ing.Name, UID: ing.UID,
 	}
 	return Event{about, "an Ingress", d.Severity, string(d.Reason), text, "Compile"}
+}
+
+// OfBinding returns the event of a diagnostic about a TargetGroupBinding.
+func OfBinding(b *alb.TargetGroupBinding, d diag.Diagnostic) Event {
+	text := d.Message
+	if d.Source.Field != "" {
+		text = d.Source.Field + ": " + text
+	}
+	about := corev1.ObjectReference{
+		APIVersion: alb.ParamsVersion.String(), Kind: alb.BindingKind, ResourceVersion: b.ResourceVersion,
+		Namespace: b.Namespace, Name: b.Name, UID: b.UID,
+	}
+	return Event{about, "a TargetGroupBinding", d.Severity, string(d.Reason), text, "Bind"}
 }
 
 // GateTimedOut returns the event of a Pod whose readiness gate was opened at its timeout.

@@ -95,7 +95,7 @@ func (g *Reconciler) check(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	}
 	var errs []error
 	for _, s := range services {
-		for _, key := range g.Directory.DependentsOf(s) {
+		for _, key := range slices.Concat(g.Directory.DependentsOf(s), g.Targets.Bindings(s)) {
 			for _, id := range g.Targets.Expected(key, s) {
 				state, err := g.healthOf(ctx, pod, lb.GroupKey{Key: key, ID: id})
 				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}),

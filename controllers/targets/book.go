@@ -38,6 +38,13 @@ type tracked struct {
 	leftOut string
 	// waiting is when the first change that can wait was found.
 	waiting time.Time
+	// shared is set if others register targets in the group, too. Own are then those that are not theirs.
+	shared bool
+	own    []lb.Target
+	// going is set if the group of a binding is to lose its targets.
+	going bool
+	// failed is the error of the last reconcile; nil if there was none.
+	failed error
 	// crowded is set if there are more targets than the cloud takes, or targets on more ports than the
 	// namespace may have.
 	crowded bool
@@ -91,7 +98,14 @@ func NewBook(ended <-chan struct{}) *Book {
 // a reconcile would keep all of the snapshot.
 func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalancerClassSpec,
 	caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
+	b.awaken(ctx, b.track(key, class, caps, groups)...)
+}
+
+// track does the same, and returns the groups that are to be reconciled.
+func (b *Book) track(key lb.Key, class v1alpha1.LoadBalancerClassSpec, caps lb.Capabilities,
+	groups []lb.ObservedTargetGroup) []lb.GroupKey {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	var fresh []lb.GroupKey
 	there := map[lb.GroupID]bool{}
 	shared := &terms{class, caps}
@@ -141,8 +155,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		delete(b.groups, key)
 		delete(b.tallies, key)
 	}
-	b.mu.Unlock()
-	b.awaken(ctx, fresh...)
+	return fresh
 }
 
 // awaken enqueues target groups.

@@ -38,6 +38,8 @@ type Reconciler struct {
 	ObserveTook func(time.Duration)
 	// SetRegistered is called when a target group gets its first targets, or loses its last.
 	SetRegistered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
+	// Remember stores which targets are a binding's own, in a target group that others use, too.
+	Remember func(ctx context.Context, k lb.GroupKey, own []lb.Target) error
 	// ReconcileLater enqueues a load balancer for a report: its targets are disputed, are too many for
 	// the cloud, or no longer are, or calls wait long.
 	ReconcileLater func(ctx context.Context, key lb.Key)
@@ -47,6 +49,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
 	r.Backlog.Begin(k)
 	result, err := r.update(ctx, k)
+	r.noteFailure(ctx, k, err)
 	if t, _ := r.Book.groupCopy(k); err != nil || !t.waiting.IsZero() {
 		return result, err
 	}
@@ -63,7 +66,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	if !ok {
 		return reconcile.Result{}, nil // it was deleted
 	}
-	if endpoints.ChoosesNodes(t.backend.ID) && t.backend.NodeLabels == "" {
+	if !lb.OthersMade(k.ID) && endpoints.ChoosesNodes(t.backend.ID) && t.backend.NodeLabels == "" {
 		// A former operator made it, and it is leaving: the labels are known only of wanted groups.
 		return reconcile.Result{}, nil
 	}
@@ -114,7 +117,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	if r.Waiting.NewlyLong(k.Key) {
 		r.ReconcileLater(ctx, k.Key)
 	}
-	if err := r.set(ctx, k, t.members, want); err != nil {
+	if err := r.setOwn(ctx, k, t, want); err != nil {
 		return reconcile.Result{}, err
 	}
 	return later, nil
@@ -127,6 +130,9 @@ func (r *Reconciler) readMembers(ctx context.Context, k lb.GroupKey, t *tracked,
 	present, err := r.present(ctx, k)
 	if err != nil {
 		return 0, err
+	}
+	if t.shared {
+		present = slices.DeleteFunc(present, func(h lb.Target) bool { return !slices.Contains(t.own, h) })
 	}
 	if left := r.leaveFor(ctx, k, *t, present, addStaying(found, t.members)); left > 0 {
 		return left, nil
@@ -160,6 +166,9 @@ func (r *Reconciler) set(ctx context.Context, k lb.GroupKey, members, want []lb.
 // want returns the current targets of the Service of a group, and their outlook.
 func (r *Reconciler) want(ctx context.Context,
 	t tracked) (found endpoints.Found, next outlook, err error) {
+	if t.going {
+		return found, settled, nil
+	}
 	at := cluster.RefFrom(cluster.KindService, t.backend.Service)
 	var now endpoints.Objects
 	if now.Service, err = cluster.Get[corev1.Service](ctx, r.Cache, at); err != nil {

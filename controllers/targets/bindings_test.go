@@ -1,0 +1,160 @@
+package targets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file has the target group of a binding, which others made. Its name looks like that of one of nodes
+// with certain labels.
+
+var bound = lb.GroupKey{
+	Key: routing.NewBindingKey("shop", "web", ""),
+	ID:  "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/nodes-web/0123456789abcdef",
+}
+
+// A binding is a trial with a target group of others, in which they may have targets.
+type binding struct {
+	*trial
+	remembered []string // how many targets, each time
+	others     []lb.Target
+}
+
+func newBinding(t *testing.T, others ...lb.Target) *binding {
+	c := &binding{trial: newTrial(t, interceptor.Funcs{}), others: others}
+	c.cloud.set(others)
+	c.Remember = func(_ context.Context, k lb.GroupKey, own []lb.Target) error {
+		c.remembered = append(c.remembered, fmt.Sprintf("%d", len(own)))
+		return nil
+	}
+	c.Cloud = keeping{c.cloud}
+	return c
+}
+
+// keeping is a cloud in which targets of others stay.
+type keeping struct{ *cloud }
+
+func (k keeping) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	want = slices.Clone(want)
+	for _, h := range k.has {
+		if !slices.Contains(want, h.Target) && !providers.MayRemove(ctx, h.Target) {
+			want = append(want, h.Target)
+		}
+	}
+	return k.cloud.SetTargets(ctx, key, group, want)
+}
+
+// bind has the endpoints of the Service registered. Own are those that were; nil for all.
+func (c *binding) bind(own []lb.Target) {
+	c.Book.Bind(c.t.Context(), bound.Key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{},
+		lb.TargetGroup{ID: bound.ID, Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP, Family: "ipv4"}, own)
+}
+
+func (c *binding) reconcile(what string, fails bool, want ...string) {
+	c.t.Helper()
+	if _, err := c.Reconcile(c.t.Context(), bound); (err != nil) != fails {
+		c.t.Errorf("%s: %v", what, err)
+	}
+	var got []string
+	for _, h := range c.cloud.has {
+		got = append(got, h.Address)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		c.t.Errorf("%s: the targets are %q, want %q", what, got, want)
+	}
+}
+
+// A binding has its target group for itself: targets that are not its own are removed. It leaves it empty.
+func TestABindingHasItsTargetGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBinding(t, lb.Target{Address: "10.1.0.1", Port: 80})
+		c.pods([]int{1, 2}, nil)
+		c.bind(nil)
+		if got := c.Book.Bindings(serviceOf("web")); !slices.Equal(got, []lb.Key{bound.Key}) {
+			t.Errorf("the bindings of the Service are %q", got)
+		}
+		c.reconcile("at first", false, "10.0.0.1", "10.0.0.2")
+		c.pods([]int{2}, nil)
+		c.reconcile("a Pod is gone", false, "10.0.0.2")
+		if c.Book.HasLeft(bound.Key, bound.ID) {
+			t.Error("it has left before it was to")
+		}
+		c.Book.Leave(t.Context(), bound.Key, bound.ID, nil)
+		c.reconcile("it leaves", false)
+		if !c.Book.HasLeft(bound.Key, bound.ID) || len(c.remembered) > 0 {
+			t.Errorf("it has left: %t; it remembers %v", c.Book.HasLeft(bound.Key, bound.ID), c.remembered)
+		}
+		c.bind(nil)
+		c.reconcile("it comes back", false, "10.0.0.2")
+		c.Book.Unbind(t.Context(), bound.Key)
+		c.pods(nil, nil)
+		c.reconcile("it is forgotten", false, "10.0.0.2")
+		if len(c.Book.BoundKeys("shop", "web")) > 0 {
+			t.Error("it is still known")
+		}
+	})
+}
+
+// Where others use the target group, too, their targets stay. What is a binding's own is remembered before a
+// call, since its answer may be lost, and by an operator that begins anew.
+func TestABindingSharesItsTargetGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBinding(t, lb.Target{Address: "10.1.0.1", Port: 80}, lb.Target{Address: "10.0.0.9", Port: 8080})
+		c.pods([]int{1, 2}, nil)
+		c.bind([]lb.Target{{Address: "10.0.0.9", Port: 8080}}) // which an earlier operator has registered
+		c.cloud.fails = errors.New("the answer is lost")
+		c.reconcile("the answer is lost", true, "10.0.0.9", "10.1.0.1")
+		c.cloud.fails = nil
+		c.reconcile("at first", false, "10.0.0.1", "10.0.0.2", "10.1.0.1")
+		if want := []string{"3", "2"}; !slices.Equal(c.remembered, want) {
+			t.Errorf("it remembers %v targets, want %v", c.remembered, want)
+		}
+		c.cloud.has = append(c.cloud.has, lb.TargetHealth{Target: lb.Target{Address: "10.1.0.2", Port: 80}})
+		c.pods([]int{2}, nil)
+		c.reconcile("a Pod is gone", false, "10.0.0.2", "10.1.0.1", "10.1.0.2")
+		c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{{Address: "10.0.0.2", Port: 8080}})
+		c.reconcile("it leaves", false, "10.1.0.1", "10.1.0.2")
+		if !c.Book.HasLeft(bound.Key, bound.ID) {
+			t.Error("it has not left")
+		}
+	})
+}
+
+// A binding is told, once, what the cloud refuses, and that it no longer does.
+func TestABindingIsToldOfErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newBinding(t)
+		c.pods([]int{1}, nil)
+		c.bind(nil)
+		c.cloud.fails = errors.New("no, request 1")
+		c.reconcile("refused", true)
+		c.cloud.fails = errors.New("no, request 2")
+		c.reconcile("refused again", true)
+		if _, _, failed := c.Book.Problem(bound.Key, bound.ID); failed == nil || c.later != 1 {
+			t.Errorf("the problem is %v, and is reported %d times", failed, c.later)
+		}
+		c.cloud.fails = nil
+		c.reconcile("taken", false, "10.0.0.1")
+		if _, _, failed := c.Book.Problem(bound.Key, bound.ID); failed != nil || c.later != 2 {
+			t.Errorf("the problem is %v, and is reported %d times", failed, c.later)
+		}
+		time.Sleep(time.Minute)
+		if len(c.Book.Bindings(cluster.RefTo(cluster.KindService, "shop", "other"))) > 0 {
+			t.Error("another Service has the binding")
+		}
+	})
+}
