@@ -17,6 +17,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/bindings"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/expectations"
@@ -118,7 +119,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		return err
 	}
 	for _, add := range []func(context.Context, *loadbalancer.Reconciler) error{
-		w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass,
+		w.addTargets, w.addBindings, w.addGates, w.addSweeper, w.addOrphans, w.addClass,
 	} {
 		if err := add(ctx, balancers); err != nil {
 			return err
@@ -135,6 +136,7 @@ type wiring struct {
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
 	gauges   *gauges
+	bindings *bindings.Reconciler
 }
 
 func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, error) {
@@ -220,12 +222,38 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconcile
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
+func (w *wiring) addBindings(ctx context.Context, _ *loadbalancer.Reconciler) error {
+	return queue.Controller[types.NamespacedName]{
+		Liveness: w.liveness, Caches: w.caches,
+		Name: "bindings", Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: w.bindings,
+		Sources: w.bindings.Sources(w.GetCache()),
+		About:   func(name types.NamespacedName) []any { return []any{"targetGroupBinding", name.String()} },
+	}.AddTo(ctx, w, w.options.Logger)
+}
+
 func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
+	w.bindings = &bindings.Reconciler{
+		Gatherer: w.Gatherer, Events: w.Events, Book: w.Targets, Waits: w.Waits, Writer: w.GetClient(), Cloud: w.Cloud,
+		Interval: w.DriftInterval, Wake: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+	}
 	targets := &targets.Reconciler{
 		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes,
 		Waiting: w.Waits, Backlog: &w.gauges.TargetBacklog,
-		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.SetRegistered,
-		ReconcileLater: r.ReconcileOne,
+		ObserveTook: w.Metrics.Took(queue.TargetsLoop), Remember: w.bindings.Remember,
+		SetRegistered: func(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
+			if _, _, bound := key.Binding(); bound {
+				w.bindings.Report(ctx, key)
+			} else {
+				r.SetRegistered(ctx, key, group, some)
+			}
+		},
+		ReconcileLater: func(ctx context.Context, key lb.Key) {
+			if _, _, bound := key.Binding(); bound {
+				w.bindings.Report(ctx, key)
+			} else {
+				r.ReconcileOne(ctx, key)
+			}
+		},
 	}
 	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,

@@ -1,0 +1,266 @@
+package controllers_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// bindingsDefinition is the CRD of TargetGroupBindings, without the rules for its fields.
+const bindingsDefinition = `{
+	"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "targetgroupbindings.elbv2.k8s.aws"},
+	"spec": {
+		"group": "elbv2.k8s.aws", "scope": "Namespaced",
+		"names": {"plural": "targetgroupbindings", "singular": "targetgroupbinding", "kind": "TargetGroupBinding", "listKind": "TargetGroupBindingList"},
+		"versions": [{"name": "v1beta1", "served": true, "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {
+			"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}, "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
+		}}}]
+	}
+}`
+
+const (
+	blue  lb.GroupID = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/nodes-blue/0123456789abcdef"
+	green lb.GroupID = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/green/0123456789abcdef"
+)
+
+// A bound has target groups of others, and bindings.
+type bound struct{ *world }
+
+func newBound(t *testing.T) bound {
+	w := bound{emptyWorld(t, kube.Start(t, kube.Options{}), func(o *fake.Options) {
+		o.TargetGroups = map[lb.GroupID][]lb.Target{blue: nil, green: nil}
+	})}
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{})
+	return w
+}
+
+// define installs the kind.
+func (w bound) define() {
+	w.Helper()
+	definition := &unstructured.Unstructured{}
+	if err := definition.UnmarshalJSON([]byte(bindingsDefinition)); err != nil {
+		w.Fatal(err)
+	}
+	w.create(definition)
+}
+
+// bind makes a binding of a Service.
+func (w bound) bind(name, service string, group lb.GroupID, edits ...func(*alb.TargetGroupBinding)) {
+	w.Helper()
+	b := &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	b.Spec.TargetGroupARN, b.Spec.ServiceRef = string(group), alb.BoundService{Name: service, Port: intstr.FromInt32(80)}
+	for _, edit := range edits {
+		edit(b)
+	}
+	w.eventually(func() error { return w.Create(w.Context(), b.DeepCopy()) })
+}
+
+// binding reads one.
+func (w bound) binding(name string) (*alb.TargetGroupBinding, error) {
+	b := &alb.TargetGroupBinding{}
+	return b, w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, b)
+}
+
+// rebind edits a binding.
+func (w bound) rebind(name string, edit func(*alb.TargetGroupBinding)) {
+	w.Helper()
+	w.eventually(func() error {
+		b, err := w.binding(name)
+		if err != nil {
+			return err
+		}
+		edit(b)
+		return w.Update(w.Context(), b)
+	})
+}
+
+// permit sets the target groups that the class permits.
+func (w bound) permit(groups ...string) {
+	w.Helper()
+	w.eventually(func() error {
+		class := &v1alpha1.ClusterLoadBalancerClass{}
+		if err := w.Get(w.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
+			return err
+		}
+		class.Spec.TargetGroupBindings = nil
+		if len(groups) > 0 {
+			class.Spec.TargetGroupBindings = []v1alpha1.BoundTargetGroups{{TargetGroups: groups}}
+		}
+		return w.Update(w.Context(), class)
+	})
+}
+
+// has waits until a target group has so many targets.
+func (w bound) has(group lb.GroupID, want int) {
+	w.Helper()
+	w.eventually(func() error {
+		health, err := w.cloud.Cloud.Targets(w.Context(), routing.NewBindingKey(w.namespace, "any", ""), group)
+		n := 0
+		for _, h := range health {
+			if h.State != lb.HealthDraining {
+				n++
+			}
+		}
+		return errors.Join(err, noError(n == want, "%s has %d targets, want %d", group, n, want))
+	})
+}
+
+// says waits until a binding has the condition for a reason, and some words in its message.
+func (w bound) says(name, reason, words string) {
+	w.Helper()
+	w.eventually(func() error {
+		b, err := w.binding(name)
+		c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionServed)
+		if err != nil || c == nil {
+			return cmpError(err, fmt.Errorf("binding %s has no condition", name))
+		}
+		return noError(c.Reason == reason && strings.Contains(c.Message, words) && (c.Status == metav1.ConditionTrue) == (reason == "Served") &&
+			b.Status.ObservedGeneration != nil && *b.Status.ObservedGeneration == b.Generation, "binding %s says %s: %s", name, c.Reason, c.Message)
+	})
+}
+
+func cmpError(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+func (w bound) removeAll(of client.Object) {
+	w.Helper()
+	if err := w.DeleteAllOf(w.Context(), of, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A binding is served in the target groups that a class permits: as Pods come and go, when the kind is
+// installed late, when the binding or the permission changes, and until it is deleted.
+func TestBindingsAreServed(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.run()
+	w.serve("web", "web-1", "web-2")
+	w.define()
+	w.bind("web", "web", blue)
+	w.says("web", string(diag.TargetGroupNotAllowed), "targetGroupBindings")
+	w.permit(string(blue))
+	w.has(blue, 2)
+	w.says("web", "Served", string(blue))
+	w.create(w.pod("web", "web-3"))
+	w.has(blue, 3)
+
+	// Another target group: the first loses its targets.
+	w.permit(string(blue), string(green))
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Spec.TargetGroupARN = string(green) })
+	w.has(green, 3)
+	w.has(blue, 0)
+
+	// The Service is made anew.
+	if err := w.Delete(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.says("web", "Served", "there is no Service")
+	w.removeAll(&discoveryv1.EndpointSlice{})
+	w.has(green, 0)
+	w.serve("web", "web-4")
+	w.has(green, 1)
+
+	// A mistake leaves it as it is; a permission that is withdrawn does not.
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "arn:aws:iam::210987654321:role/theirs" })
+	w.says("web", string(diag.BindingUnsupported), "assumes no role")
+	w.calm()
+	w.has(green, 1)
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "" })
+	w.says("web", "Served", string(green))
+	w.permit(string(blue))
+	w.has(green, 0)
+	w.eventually(func() error {
+		b, err := w.binding("web")
+		return errors.Join(err, noError(len(b.Finalizers) == 0, "the finalizers are %q", b.Finalizers))
+	})
+	w.permit(string(green))
+	w.has(green, 1)
+
+	// A class that is missing freezes it.
+	if err := w.Delete(t.Context(), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}); err != nil {
+		t.Fatal(err)
+	}
+	w.says("web", string(diag.ClassMissing), "stay as they are")
+	w.calm()
+	w.has(green, 1)
+
+	// An operator that begins anew knows what to leave.
+	w.stop()
+	w.run()
+	if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.has(green, 0)
+	w.eventually(func() error {
+		_, err := w.binding("web")
+		return noError(client.IgnoreNotFound(err) == nil && err != nil, "the binding is still there: %v", err)
+	})
+}
+
+// Bindings that others have first, or that the controller made for itself, are left alone.
+func TestBindingsThatAreNotServed(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run()
+	w.permit("arn:*")
+	w.serve("web", "web-1")
+	w.serve("api", "api-1", "api-2")
+	w.bind("theirs", "web", green, func(b *alb.TargetGroupBinding) {
+		b.Labels = map[string]string{"ingress.k8s.aws/stack": "edge"}
+		b.Finalizers = []string{"elbv2.k8s.aws/resources"}
+	})
+	w.bind("web", "web", blue)
+	w.has(blue, 1)
+	w.bind("api", "api", blue)
+	w.says("api", string(diag.BindingConflict), "came first")
+	w.bind("late", "api", green)
+	w.says("late", string(diag.BindingConflict), "made for itself")
+	w.bind("gone", "api", lb.GroupID(strings.Replace(string(green), "/green/", "/gone/", 1)))
+	w.says("gone", string(diag.TargetGroupMissing), "there is no target group")
+	w.calm()
+	w.has(blue, 1)
+	w.has(green, 0)
+	theirs, err := w.binding("theirs")
+	if err != nil || len(theirs.Status.Conditions) > 0 || !slices.Equal(theirs.Finalizers, []string{"elbv2.k8s.aws/resources"}) || len(theirs.Annotations) > 0 {
+		t.Errorf("the binding of the controller is %+v, %v", theirs, err)
+	}
+
+	// The next one has the target group when the first is deleted.
+	if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.has(blue, 2)
+	w.says("api", "Served", string(blue))
+
+	// The kind goes with its objects, and the target groups are left.
+	if err := w.Delete(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "targetgroupbindings.elbv2.k8s.aws"}}}); err != nil {
+		t.Fatal(err)
+	}
+	w.has(blue, 0)
+}
