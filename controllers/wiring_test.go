@@ -129,21 +129,21 @@ func newRecordingManager(t *testing.T) *recordingManager {
 // parallel, which wait for a cloud.
 func usual() []string {
 	return []string{
-		"index service", "index pods", "index class", "index parameters",
+		"index service", "index pods", "index class", "index parameters", "*cluster.Optional",
 		"metrics.exposition", "healthz workers",
-		"controller loadbalancers 20", "controller targets 20", "*records.Sweeper", "*controllers.OrphanCollector",
+		"controller loadbalancers 20", "controller targets 20", "controller bindings 20", "*records.Sweeper", "*controllers.OrphanCollector",
 		"controller unassigned 17",
 	}
 }
 
 func TestWiringAddsTheControllersThatTheOptionsAskFor(t *testing.T) {
-	const beforeSweeper, beforeUnassigned = 8, 10
+	const beforeSweeper, beforeUnassigned = 10, 12
 	for name, c := range map[string]struct {
 		options Options
 		want    []string
 	}{
 		"no options":    {Options{}, usual()},
-		"it only reads": {Options{ReadOnly: true, ReadinessGates: true, ManageClass: "fairlead"}, usual()[:7]},
+		"it only reads": {Options{ReadOnly: true, ReadinessGates: true, ManageClass: "fairlead"}, usual()[:8]},
 		"Pods have gates": {Options{ReadinessGates: true},
 			slices.Insert(usual(), beforeSweeper, "controller gates 20")},
 		"it makes its class": {Options{ManageClass: "fairlead"},
@@ -151,9 +151,9 @@ func TestWiringAddsTheControllersThatTheOptionsAskFor(t *testing.T) {
 		"it makes its class from one namespace": {Options{ManageClass: "fairlead", Namespace: "team"},
 			slices.Insert(usual(), beforeUnassigned, "controller ingressclass 17")},
 		"workers are many": {Options{Workers: 5, TargetWorkers: 6, ReadinessGates: true}, []string{
-			"index service", "index pods", "index class", "index parameters",
+			"index service", "index pods", "index class", "index parameters", "*cluster.Optional",
 			"metrics.exposition", "healthz workers",
-			"controller loadbalancers 21", "controller targets 22", "controller gates 22", "*records.Sweeper",
+			"controller loadbalancers 21", "controller targets 22", "controller bindings 22", "controller gates 22", "*records.Sweeper",
 			"*controllers.OrphanCollector", "controller unassigned 17",
 		}},
 	} {
@@ -181,8 +181,8 @@ func (o Options) forTest(t *testing.T) Options {
 // Nothing is added after an addition that is refused, and the error is told.
 func TestWiringEndsAtTheFirstError(t *testing.T) {
 	options := Options{ReadinessGates: true, ManageClass: "fairlead"}
-	all := slices.Insert(usual(), 10, "controller ingressclass 17")
-	all = slices.Insert(all, 8, "controller gates 20")
+	all := slices.Insert(usual(), 12, "controller ingressclass 17")
+	all = slices.Insert(all, 10, "controller gates 20")
 	for refused, addition := range all {
 		t.Run(addition, func(t *testing.T) {
 			m := newRecordingManager(t)
