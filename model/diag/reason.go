@@ -60,6 +60,7 @@ const (
 	BindingConflict       Reason = "BindingConflict"
 	BindingUnsupported    Reason = "BindingUnsupported"
 	BindingNetworking     Reason = "BindingNetworking"
+	BindingServed         Reason = "BindingServed"
 
 	NoEndpoints     Reason = "NoEndpoints"
 	NoNodes         Reason = "NoNodes"
@@ -298,6 +299,9 @@ var Reasons = []Doc{
 	{BindingNetworking,
 		"The TargetGroupBinding is served, and the rules of security groups that it asks for are not made.",
 		"Add rules to the security groups of the nodes or Pods, so that the load balancer reaches them."},
+	{BindingServed,
+		"The endpoints of the Service of a TargetGroupBinding are registered in its target group.",
+		"For information."},
 	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" +
 		unlessServed, "Check the Service's selector and its pods."},
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one " +

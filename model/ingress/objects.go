@@ -21,6 +21,7 @@ type Objects struct {
 	LoadBalancerClasses        []*v1alpha1.LoadBalancerClass
 	ClusterLoadBalancerClasses []*v1alpha1.ClusterLoadBalancerClass
 	IngressClassParams         []*alb.IngressClassParams // of the AWS Load Balancer Controller
+	TargetGroupBindings        []*alb.TargetGroupBinding // likewise
 	Backends                   []*v1alpha1.Backend
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice
