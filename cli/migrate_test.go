@@ -50,6 +50,14 @@ metadata: {name: edge}
 spec: {scheme: internal}
 ---
 `
+	const binding = `---
+apiVersion: elbv2.k8s.aws/v1beta1
+kind: TargetGroupBinding
+metadata: {namespace: shop, name: old, labels: {a: b}}
+spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/old/0"}
+`
+	permits := strings.Replace(ours, "scheme: internal", `targetGroupBindings: [{targetGroups: ["*:targetgroup/old/*"]}]`, 1)
+	permits = strings.Replace(permits, `"*:`, `"arn:*:`, 1)
 	const scheme = "alb.ingress.kubernetes.io/scheme: internet-facing"
 	cases := map[string]struct {
 		manifests string
@@ -66,6 +74,12 @@ spec: {scheme: internal}
 		"parameters of ours are": {ours + parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 same, 0 changed"},
 		"the class does not allow": {ours + class + "---\n" + migrateIngress(scheme), nil, exitToDo,
 			"the class does not allow it"},
+		"a binding without permission": {migrateIngress(scheme) + binding, nil, exitLess,
+			"ask the owner of a class to add it to `targetGroupBindings`"},
+		"a binding": {permits + class + "---\n" + migrateIngress("a: b") + binding, nil, exitDone,
+			"class alb permits it; 0 targets of Service shop/web"},
+		"a binding of the controller": {migrateIngress(scheme) + strings.Replace(binding, "a: b", "ingress.k8s.aws/stack: b", 1), nil,
+			exitDone, "1 of 1 Ingresses can move as they are"},
 		"the class is broken": {strings.Replace(ours, "scheme: internal", "securityGroups: [a], inbound: [10.0.0.0/8]", 1) +
 			class + "---\n" + migrateIngress(scheme), nil, exitLess, "security groups of one's own"},
 		"the name of the class": {strings.Replace(migrateIngress(scheme), "Name: alb", "Name: edge", 1),

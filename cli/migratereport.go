@@ -10,10 +10,12 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/model/bindings"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -26,6 +28,8 @@ type migration struct {
 	// there once.
 	Decisions []decision        `json:"decisions"`
 	Ingresses []migratedIngress `json:"ingresses"`
+	// Bindings are the TargetGroupBindings that users wrote.
+	Bindings []migratedBinding `json:"bindings,omitempty"`
 	// Attestation is there if manifests are written.
 	Attestation *attestation `json:"attestation,omitempty"`
 }
@@ -67,6 +71,14 @@ type migratedIngress struct {
 	Place   string          `json:"place,omitempty"`
 	Outcome dialect.Outcome `json:"outcome"` // the worst
 	Fields  []ofObject      `json:"fields"`
+}
+
+// A migratedBinding is what becomes of a TargetGroupBinding.
+type migratedBinding struct {
+	Name    string          `json:"name"`
+	Place   string          `json:"place,omitempty"`
+	Outcome dialect.Outcome `json:"outcome"`
+	Message string          `json:"message"`
 }
 
 // An ofObject is a verdict about a field of an Ingress, or of a Service that it refers to.
@@ -116,6 +128,7 @@ func reportMigration(s *side, places manifests.Places, told []diag.Diagnostic) m
 	}
 	r.Summary.Others = len(s.objects.Ingresses) - len(names)
 	r.decideAboutClasses(told)
+	r.addBindings(s, places)
 	slices.SortStableFunc(r.Decisions, func(a, b decision) int {
 		return cmp.Or(byOutcome(a.Outcome, b.Outcome), len(b.Objects)-len(a.Objects))
 	})
@@ -210,6 +223,30 @@ func (r *migration) decideAboutClasses(told []diag.Diagnostic) {
 	}
 }
 
+// addBindings adds the TargetGroupBindings.
+func (r *migration) addBindings(s *side, places manifests.Places) {
+	for _, b := range bindings.ReportAll(s.objects, s.options) {
+		one := migratedBinding{Name: b.Namespace + "/" + b.Name, Outcome: dialect.Same}
+		object := alb.BindingKind + " " + one.Name
+		if at, known := places.Of(object, ""); known {
+			one.Place = at.String()
+		}
+		for _, d := range b.Found {
+			f := ofObject{object, fieldVerdict{cmp.Or(d.Source.Field, "spec"), dialect.Same, d.Message, ""}}
+			switch {
+			case d.Severity == diag.Error:
+				f.Outcome = dialect.Refused
+			case d.Reason == diag.BindingNetworking:
+				f.Outcome = dialect.Dropped
+			}
+			one.Outcome = slices.MinFunc([]dialect.Outcome{one.Outcome, f.Outcome}, byOutcome)
+			one.Message = d.Message
+			r.decide(f, places)
+		}
+		r.Bindings = append(r.Bindings, one)
+	}
+}
+
 // String returns the counts in words.
 func (o outcomes) String() string {
 	return fmt.Sprintf("%d same, %d changed, %d dropped, %d refused", o.Same, o.Changed, o.Dropped, o.Refused)
@@ -271,6 +308,14 @@ func (r migration) Text(colour output.Palette) string {
 			line("%s%s", f.Field, of)
 		}
 	}
+	if len(r.Bindings) > 0 {
+		b.WriteString("\nTargetGroupBindings:\n")
+	}
+	for _, i := range r.Bindings {
+		b.WriteString("  " + mark(i.Outcome) + " ")
+		line("%s", strings.TrimSpace(i.Name+" "+inBrackets(i.Place)))
+		line("    %s", i.Message)
+	}
 	if r.Attestation != nil {
 		b.WriteByte('\n')
 		line("Written: %s.", r.Attestation)
@@ -289,7 +334,11 @@ func inBrackets(text string) string {
 func (r migration) Markdown() string {
 	var b output.Comment
 	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)
-	var decisions, ingresses [][]string
+	var decisions, ingresses, bound [][]string
+	for _, i := range r.Bindings {
+		bound = append(bound, []string{output.Strong(string(i.Outcome)), output.Code(i.Name), output.Escaped(i.Place),
+			output.Escaped(i.Message)})
+	}
 	for _, d := range r.Decisions {
 		objects := d.Objects[0]
 		if more := len(d.Objects) - 1; more > 0 {
@@ -311,6 +360,7 @@ func (r migration) Markdown() string {
 	})
 	b.Table("| Outcome | Annotation or field | What happens | Request | Of |", decisions)
 	b.Table("| Outcome | Ingress | Place | Annotations |", ingresses)
+	b.Table("| Outcome | TargetGroupBinding | Place | What happens |", bound)
 	if r.Attestation != nil {
 		b.List("written", []string{r.Attestation.String()})
 	}

@@ -50,6 +50,8 @@ var Kinds = []Kind{
 		}).strictly(),
 	kindOf(alb.ParamsVersion.String(), alb.ParamsKind,
 		func(o *ingress.Objects) *[]*alb.IngressClassParams { return &o.IngressClassParams }),
+	kindOf(alb.ParamsVersion.String(), alb.BindingKind,
+		func(o *ingress.Objects) *[]*alb.TargetGroupBinding { return &o.TargetGroupBindings }).inNamespaces(),
 	kindOf(ours, "Backend", func(o *ingress.Objects) *[]*v1alpha1.Backend { return &o.Backends }).inNamespaces().strictly(),
 	kindOf("v1", "Service", func(o *ingress.Objects) *[]*corev1.Service { return &o.Services }).inNamespaces(),
 	kindOf("v1", "Secret", func(o *ingress.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),

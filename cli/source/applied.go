@@ -20,6 +20,7 @@ func Applied(cluster, files ingress.Objects) ingress.Objects {
 	out.ClusterLoadBalancerClasses = replaced(
 		cluster.ClusterLoadBalancerClasses, files.ClusterLoadBalancerClasses)
 	out.IngressClassParams = replaced(cluster.IngressClassParams, files.IngressClassParams)
+	out.TargetGroupBindings = replaced(cluster.TargetGroupBindings, files.TargetGroupBindings)
 	out.Backends = replaced(cluster.Backends, files.Backends)
 	out.Services = replaced(cluster.Services, files.Services)
 	out.Secrets = replaced(cluster.Secrets, files.Secrets)

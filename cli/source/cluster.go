@@ -88,7 +88,7 @@ func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespac
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))
 	err := cluster.List(ctx, list, client.InNamespace(namespace))
-	if meta.IsNoMatchError(err) && (k.APIVersion == v1alpha1.GroupVersion.String() || k.Name == alb.ParamsKind) {
+	if meta.IsNoMatchError(err) && (k.APIVersion == v1alpha1.GroupVersion.String() || k.APIVersion == alb.ParamsVersion.String()) {
 		return nil
 	}
 	if err != nil {
