@@ -70,7 +70,11 @@ func TestAnIngressInADialectIsServed(t *testing.T) {
 	if err := w.Update(w.Context(), parameters); err != nil {
 		t.Fatal(err)
 	}
+	w.eventually(func() error {
+		return noError(strings.Contains(strings.Join(w.notes("shop"), "\n"), "set `dialect: alb`"), "it is told %q", w.notes("shop"))
+	})
 	w.calm()
+	w.answers("shop", "http://shop.test/", "three")
 	parameters.Spec.Dialect = v1alpha1.DialectALB
 	if err := w.Update(w.Context(), parameters); err != nil {
 		t.Fatal(err)

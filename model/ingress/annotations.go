@@ -29,6 +29,7 @@ func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (setti
 	}
 	found = append(found, unknownAnnotations(ing, given)...)
 	found = append(found, foreignAnnotations(c, ing, given)...)
+	found = append(found, foreignBackends(c, ing)...)
 	if hasError(found) {
 		return given, found
 	}

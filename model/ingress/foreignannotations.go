@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -84,6 +85,28 @@ func foreignAnnotations(c *Class, ing *networkingv1.Ingress, given settings.Valu
 			}
 			return sourceOfIngress(ing).At("metadata.annotations")
 		})
+}
+
+// foreignBackends refuses backends that are annotations of another controller: requests for them would be
+// answered with an error. A class may say that such an Ingress is served as it is.
+func foreignBackends(c *Class, ing *networkingv1.Ingress) (out []diag.Diagnostic) {
+	if c.ForeignAnnotations == v1alpha1.ForeignWarn || c.ForeignAnnotations == v1alpha1.ForeignIgnore {
+		return nil
+	}
+	for at, b := range namedBackends(&ing.Spec) {
+		if b.Service == nil || b.Service.Port.Name != alb.UseAnnotation {
+			continue
+		}
+		key := alb.Prefix + "actions." + b.Service.Name
+		if _, is := ing.Annotations[key]; is {
+			out = append(out, diag.Diagnostic{
+				Severity: diag.Error, Reason: diag.AnnotationForeign, Source: sourceOfIngress(ing).At(at.Field()),
+				Message: "the port " + alb.UseAnnotation + " stands for " + key + ", which is not read, so the Ingress is not " +
+					"served as it is: set `dialect: " + v1alpha1.DialectALB + "` in the parameters of the class, or name a Backend",
+			})
+		}
+	}
+	return out
 }
 
 // tellForeign returns diagnostics about settings that have no effect: for each prefix, about those

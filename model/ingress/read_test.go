@@ -60,6 +60,8 @@ func TestAnnotationValues(t *testing.T) {
 
 func TestAnnotationPermission(t *testing.T) {
 	const at = " Ingress shop/web metadata.annotations[fairlead.dev/"
+	inAction := anIngress("shop/web", annotated("alb.ingress.kubernetes.io/actions.web", `{"type": "fixed-response"}`),
+		ruled("a.com", prefixed("/b", "web:80"), prefixed("/", "web:use-annotation")))
 	permitted := func(names ...string) v1alpha1.LoadBalancerClassSpec {
 		return v1alpha1.LoadBalancerClassSpec{Annotations: &names}
 	}
@@ -90,6 +92,9 @@ func TestAnnotationPermission(t *testing.T) {
 		"ranges that are not understood are refused":     {permitted(), anIngress("shop/web", annotated("inbound", "office")), []string{"error AnnotationNotAllowed" + at + "inbound]"}},
 		"no more than 16 KiB are looked into":            {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("conditions", strings.Repeat("#", 16<<10)+"\n")), []string{"error AnnotationInvalid" + at + "conditions]"}},
 		"no more than 16 KiB are compared":               {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80"+strings.Repeat(" ", 16<<10))), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},
+		"a backend that is an annotation":                {v1alpha1.LoadBalancerClassSpec{}, inAction, []string{"warning AnnotationForeign Ingress shop/web metadata.annotations[alb.ingress.kubernetes.io/actions.web]", "error AnnotationForeign Ingress shop/web spec.rules[0].http.paths[1].backend"}},
+		"the class serves it as it is":                   {v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: v1alpha1.ForeignWarn}, inAction, []string{"warning AnnotationForeign Ingress shop/web metadata.annotations[alb.ingress.kubernetes.io/actions.web]"}},
+		"a port of this name":                            {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", ruled("a.com", prefixed("/", "web:use-annotation"))), nil},
 		"an unknown annotation":                          {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("colour", "red")), []string{"warning AnnotationUnknown" + at + "colour]"}},
 		"annotations of others":                          {permitted(), anIngress("shop/web", annotated("a.test/scheme", "b")), nil},
 		"the class's annotation cannot be forbidden":     {permitted(), anIngress("shop/web", annotated(settings.IngressClass, "fairlead")), nil},

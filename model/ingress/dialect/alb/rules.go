@@ -20,8 +20,8 @@ import (
 // and in each the Exact paths, the Prefix paths with the longest first, and the others
 // (model_build_listener_rules.go). The class takes the first path that matches.
 
-// useAnnotation is the name of the port of a backend that is an annotation.
-const useAnnotation = "use-annotation"
+// UseAnnotation is the port of a backend that is an annotation: actions. and the name of its Service.
+const UseAnnotation = "use-annotation"
 
 // rules writes the rules and the default backend.
 func (r *reader) rules() {
@@ -394,7 +394,7 @@ func (r *reader) tellIgnored(service string) {
 // action returns the Backend of an action, nil of a Service, with the Service whose annotations go
 // first, and the name of a Backend for it.
 func (r *reader) action(b *networkingv1.IngressServiceBackend) (spec *v1alpha1.BackendSpec, alone, to string) {
-	if b.Port.Name != useAnnotation {
+	if b.Port.Name != UseAnnotation {
 		port := b.Port.Name
 		if b.Port.Number > 0 {
 			port = strconv.Itoa(int(b.Port.Number))
