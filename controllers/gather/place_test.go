@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -121,6 +122,41 @@ func TestTheLoadBalancersOfAnIngress(t *testing.T) {
 				t.Errorf("it has %q, is refused at %q, for %q, error %v", out.Keys, out.RefusedBy, unplaced, err)
 			}
 		})
+	}
+}
+
+// A version of an Ingress in a dialect that the cloud has refused is known again: what it is read as depends
+// on its Services, and on others of its group.
+func TestARefusedVersionInADialectIsKnown(t *testing.T) {
+	const alb = "alb.ingress.kubernetes.io/"
+	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}
+	class.Spec.Controller = ingress.ControllerName
+	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "theirs"}
+	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Spec: v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}}
+	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{
+		alb + "auth-type": "cognito", alb + "auth-idp-cognito": `{"userPoolARN":"arn:aws:cognito-idp:eu-west-1:1:userpool/a","userPoolClientID":"b","userPoolDomain":"c"}`}}}
+	listens := annotated(alb+"listen-ports", `[{"HTTP": 80}, {"HTTPS": 443}]`)
+	ing := asking(ofClass("theirs"), listens, annotated(alb+"certificate-arn", "arn:aws:acm:eu-west-1:123456789012:certificate/a"), annotated(alb+"group.name", "edge"))
+	other := asking(ofClass("theirs"), listens, annotated(alb+"group.name", "edge"), annotated(alb+"ssl-redirect", "443"))
+	other.Name = "other"
+
+	read := ingress.ReadAs(ingress.Objects{
+		IngressClasses: []*networkingv1.IngressClass{class}, ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{parameters},
+		Services: []*corev1.Service{web}, Ingresses: []*networkingv1.Ingress{ing, other},
+	}, ingress.ClassOptions{}, ing)
+	if read.Annotations["fairlead.dev/ssl-redirect"] != "443" || !strings.Contains(read.Annotations["fairlead.dev/backends"], "cognito") {
+		t.Fatalf("it is read as %v", read.Annotations)
+	}
+	g := gathererOf(clusterOf(t, class, parameters, web, other), map[lb.Key]records.Record{"theirs/shop/web/internal": remembering(rejecting(read))})
+	out, err := g.PlaceOf(t.Context(), ing)
+	if err != nil || len(out.Diagnostics) != 1 || out.Diagnostics[0].Reason != diag.Rejected {
+		t.Errorf("it has %q, for %v, error %v", out.Keys, out.Diagnostics, err)
+	}
+	for _, kind := range []any{&corev1.Service{}, &networkingv1.IngressList{}} {
+		g.Cache = failing{Reader: g.Cache, kind: kind}
+		if _, err := g.PlaceOf(t.Context(), ing); !errors.Is(err, errFailing) {
+			t.Errorf("where a %T cannot be read the error is %v", kind, err)
+		}
 	}
 }
 

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/record"
 )
 
 // This file finds the load balancers of an Ingress.
@@ -91,5 +93,34 @@ func (g *Gatherer) decisions(
 	for _, n := range o.Namespaces {
 		seen.set(cluster.RefOf(cluster.KindNamespace, n), n)
 	}
-	return o, seen, g.addClasses(ctx, g.classNames(o.Ingresses, o.Records), &o, seen)
+	if err := g.addClasses(ctx, g.classNames(o.Ingresses, o.Records), &o, seen); err != nil {
+		return o, nil, err
+	}
+	return o, seen, g.addReadBeside(ctx, ing, name, &o)
+}
+
+// addReadBeside reads the objects on which the meaning of an Ingress depends if it is read in a dialect: its
+// Services, and the others of its namespace. They count where the cloud has refused a version, since a
+// version is what an Ingress is read as.
+func (g *Gatherer) addReadBeside(ctx context.Context, ing *networkingv1.Ingress, name string, o *ingress.Objects) (err error) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(o.Records)), func(r record.Record) bool {
+		return len(r.Members[name].Rejections) > 0
+	}) {
+		return nil
+	}
+	named := References{}
+	named.Add(ing.Namespace, ing.Annotations, &ing.Spec)
+	if o.Services, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindService], o.Services); err != nil {
+		return err
+	}
+	var list networkingv1.IngressList
+	if err := g.Cache.List(ctx, &list, client.InNamespace(ing.Namespace)); err != nil {
+		return fmt.Errorf("listing Ingresses: %w", err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Name != ing.Name {
+			o.Beside = append(o.Beside, &list.Items[i])
+		}
+	}
+	return nil
 }

@@ -34,6 +34,8 @@ type Objects struct {
 	Nodes           []*corev1.Node // read only where targets are instances
 	NodesUnread     string         // the reason why they could not be read; "" if they were
 	Pods            []*corev1.Pod  // behind endpoints
+	// Beside are Ingresses that are not placed. In a dialect, they say something about those that are.
+	Beside []*networkingv1.Ingress
 	// PodsKnown: all Pods are here. Otherwise endpoints without their Pod here are used without a
 	// check.
 	PodsKnown bool

@@ -47,7 +47,7 @@ func newPlacement(o Objects, options ClassOptions) *placement {
 		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf,
 		readings: map[Name]*dialect.Reading{}, authors: map[*networkingv1.Ingress]*networkingv1.Ingress{}}
 	s.classes, s.unplaced = NewClassLookup(o, options)
-	s.beside = byNamespace(slices.SortedFunc(slices.Values(o.Ingresses), older))
+	s.beside = byNamespace(slices.SortedFunc(slices.Values(slices.Concat(o.Ingresses, o.Beside)), older))
 	return s
 }
 
