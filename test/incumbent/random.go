@@ -57,6 +57,9 @@ var (
 		`[{"field":"host-header","hostHeaderConfig":{"values":["c.example.com"]}}]`,
 		`[{"field":"host-header","hostHeaderConfig":{"regexValues":["^[^.]+\\.example\\.com$"]}}]`,
 		`[{"field":"path-pattern","pathPatternConfig":{"values":["/more/*"]}}]`,
+		`[{"field":"path-pattern","pathPatternConfig":{"values":["*/b","*.png","?x*"]}}]`,
+		`[{"field":"path-pattern","pathPatternConfig":{"values":["*?b*"]}}]`,
+		`[{"field":"host-header","hostHeaderConfig":{"values":["my_shop.example.com","*.my_shop.example.com"]}}]`,
 		`[{"field":"path-pattern","pathPatternConfig":{"regexValues":["^/re/[a-z]+$"]}}]`,
 		`[{"field":"source-addr","sourceIPConfig":{"values":["10.0.0.0/8"]}}]`,
 		`[]`,
@@ -387,7 +390,7 @@ func nearPath(r *rand.Rand, path string) string {
 	if strings.HasPrefix(path, "/^") {
 		path = one(r, []string{"/a/1", "/a/x", "/a/12/", "/b", "/b/x", "/ba", "/x/b", "/"})
 	} else {
-		path = fill(r, path)
+		path = "/" + strings.TrimPrefix(fill(r, path), "/")
 	}
 	switch r.IntN(14) {
 	case 0:

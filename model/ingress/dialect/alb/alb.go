@@ -6,6 +6,7 @@ package alb
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -202,8 +203,14 @@ func (r *reader) take(key string, m made) {
 			m = writtenTwice(own)
 			break
 		}
-		if before, twice := r.out.Ingress.Annotations[own]; twice && r.out.Origins[own] != "" && joined[own] {
+		before, twice := r.out.Ingress.Annotations[own]
+		origin := r.out.Origins[own]
+		switch {
+		case !twice || origin == "":
+		case joined[own]:
 			value = before + "," + value
+		default: // of the web ACLs, the name goes first: model_build_load_balancer_addons.go
+			r.judge(origin, dialect.Same, key+" goes first")
 		}
 		r.out.Ingress.Annotations[own] = value
 		r.out.Origins[own] = key
@@ -254,10 +261,10 @@ func writtenTwice(other string) made {
 // put writes the Backends and conditions into the Ingress.
 func (r *reader) put() {
 	if len(r.backends) > 0 {
-		r.set(settings.Backends, text(r.backends), Prefix+"actions.*")
+		r.putAll(settings.Backends, text(r.backends), "actions.", settings.LongestBackends)
 	}
 	if len(r.when) > 0 {
-		r.set(settings.RequestConditions, text(r.when), Prefix+"conditions.*")
+		r.putAll(settings.RequestConditions, text(r.when), "conditions.", settings.Longest)
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
 		name, theirs := strings.CutPrefix(key, Prefix)
@@ -272,6 +279,26 @@ func (r *reader) put() {
 		}
 		r.say(v)
 	}
+}
+
+// putAll sets an annotation that several of the author's make.
+func (r *reader) putAll(own, value, name string, most int) {
+	of := Prefix + name + "*"
+	var some []string
+	for key := range r.Annotations {
+		if strings.HasPrefix(key, Prefix+name) {
+			some = append(some, key)
+		}
+	}
+	if len(some) == 1 {
+		of = some[0]
+	}
+	if len(value) > most {
+		r.say(dialect.Verdict{Key: of, Outcome: dialect.Refused, Message: fmt.Sprintf("what is read of it takes %d bytes in "+
+			"Fairlead's words, and %d are the most: divide the Ingress", len(value), most)})
+		return
+	}
+	r.set(own, value, of)
 }
 
 // text returns a value as YAML, which people can read, with the names that it has in JSON.

@@ -6,7 +6,10 @@ import (
 	"net/netip"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file reads conditions: config_types.go and model_build_listener_rules.go. Hosts and paths of
@@ -71,6 +74,13 @@ func readConditions(value string) made {
 	if len(out.hosts) > 0 && len(out.hostRegexes) > 0 || len(out.paths) > 0 && len(out.pathRegexes) > 0 {
 		return refused("a field has values and regexValues")
 	}
+	whole := out.entry
+	if _, whole.Host, whole.HostRegex = hostsOf("", out); whole.empty() && len(whole.Host)+len(whole.HostRegex) == 0 {
+		return made{extra: out}
+	}
+	if _, err := settings.ReadConditions(text([]entry{whole})); err != nil {
+		return refused("%s", strings.TrimPrefix(err.Error(), "entry 1: "))
+	}
 	return made{extra: out}
 }
 
@@ -91,6 +101,11 @@ func (out *conditions) add(c condition) error {
 		out.hosts = append(out.hosts, config.Values...)
 		out.hostRegexes = append(out.hostRegexes, config.RegexValues...)
 	case "path-pattern":
+		for _, glob := range config.Values {
+			if glob == "" || !strings.ContainsAny(glob[:1], "/*?") {
+				return fmt.Errorf("the path %s matches no request, since paths begin with /: write it with / in front", diag.Quote(glob))
+			}
+		}
 		out.paths = append(out.paths, config.Values...)
 		out.pathRegexes = append(out.pathRegexes, config.RegexValues...)
 	case "http-header":
@@ -123,7 +138,8 @@ func addOnce(to *[]string, field string, values []string) error {
 
 func (e *entry) addHeader(name string, globs, regexes []string) error {
 	if e.Header[name] != nil || e.HeaderRegex[name] != nil {
-		return fmt.Errorf("there are two conditions on the header %s: write all values in one", diag.Quote(name))
+		return fmt.Errorf("there are two conditions on the header %s, and a request has to fulfil both, which Fairlead cannot "+
+			"ask of one header: write one, with regexValues that stand for both", diag.Quote(name))
 	}
 	if len(regexes) == 0 {
 		e.Header = with(e.Header, name, globs)
@@ -149,6 +165,10 @@ func (e *entry) addQuery(c condition) error {
 	for _, p := range pairs {
 		if p.Value == "" {
 			return errors.New("query-string has an empty value")
+		}
+		if strings.Contains(value(p.Key)+p.Value, `\`) {
+			return fmt.Errorf("query-string: a backslash, which has %s stand for the character behind it, is not read: write ? in "+
+				"its place, which matches any character, if that will do", diag.Quote(p.Value))
 		}
 		same = same && strings.EqualFold(value(p.Key), name)
 		values, texts = append(values, p.Value), append(texts, strings.TrimPrefix(value(p.Key)+"="+p.Value, "="))
@@ -197,6 +217,31 @@ func wholePath(pattern string) string {
 		out = "/{0}" + out
 	}
 	return out
+}
+
+// rooted returns globs that begin with a slash and match the same paths together: each path begins with one.
+func rooted(glob string) []string {
+	rest := strings.TrimLeft(glob, "*")
+	var out []string
+	if len(rest) < len(glob) {
+		out = append(out, "/*"+rest)
+	}
+	switch {
+	case strings.HasPrefix(rest, "/"):
+		out = append(out, rest)
+	case strings.HasPrefix(rest, "?"):
+		out = append(out, "/"+rest[1:])
+	}
+	return out
+}
+
+// isHost reports whether the host of a rule can be written so. Others are conditions.
+func isHost(h string) bool {
+	if strings.HasPrefix(h, "*.") {
+		return validation.IsWildcardDNS1123Subdomain(h) == nil
+	}
+	_, err := netip.ParseAddr(h)
+	return err != nil && validation.IsDNS1123Subdomain(h) == nil
 }
 
 // ofGlob returns the regular expression of a glob.

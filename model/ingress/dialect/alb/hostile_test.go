@@ -2,6 +2,7 @@ package alb_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +164,72 @@ func TestConditionsOfManyPaths(t *testing.T) {
 		if refused != c.refused || rules > 40_000 || took > 5*time.Second {
 			t.Errorf("%s: refused %v, %d paths, in %s", name, refused, rules, took)
 		}
+	}
+}
+
+// Conditions that AWS has, and that the host or the path of a rule cannot have, are written in other ways.
+func TestConditionsThatRulesCannotHave(t *testing.T) {
+	pattern := func(values string) string {
+		return `[{"field": "path-pattern", "pathPatternConfig": {"values": [` + values + `]}}]`
+	}
+	for value, want := range map[string][]string{
+		`"*"`: {"/*"}, `"*/admin"`: {"/*/admin", "/admin"}, `"**.png"`: {"/*.png"}, `"?a"`: {"/a"}, `"*?a"`: {"/*?a", "/a"}, `"/b/*"`: {"/b/*"},
+	} {
+		out := reading(map[string]string{"conditions.web": pattern(value)}, nil, nil, pathTo("", backend("web", "http")))
+		var got []string
+		for _, p := range out.Spec.Rules[0].HTTP.Paths {
+			got = append(got, p.Path)
+		}
+		if !slices.Equal(got, want) || out.Refuses() {
+			t.Errorf("%s is %q, want %q: %+v", value, got, want, out.Verdicts)
+		}
+	}
+	out := reading(map[string]string{"conditions.web": `[{"field": "host-header", "hostHeaderConfig": {"values": ["my_shop.a.com", "*.a_b.com", "*.b.com"]}}]`},
+		nil, nil, pathTo("/", backend("web", "http")))
+	var hosts []string
+	for _, r := range out.Spec.Rules {
+		hosts = append(hosts, r.Host)
+	}
+	if when := out.Annotations[settings.RequestConditions]; !slices.Equal(hosts, []string{"a.example.com", "*.b.com", ""}) || !strings.Contains(when, "my_shop.a.com") || !strings.Contains(when, "*.a_b.com") {
+		t.Errorf("the hosts are %q, with the conditions %s", hosts, when)
+	}
+	header := `{"field": "http-header", "httpHeaderConfig": {"httpHeaderName": "x", "values": ["a"]}}`
+	for conditions, says := range map[string]string{
+		pattern(`"admin"`):                "paths begin with /",
+		pattern(`""`):                     "paths begin with /",
+		"[" + header + "," + header + "]": "has to fulfil both",
+		strings.Replace("["+header+"]", `"a"]`, `"a\\b"]`, 1):                                                                                                             "the backslash not among them",
+		`[{"field": "host-header", "hostHeaderConfig": {"values": ["a b.com"]}}]`:                                                                                         "characters of a host name",
+		`[{"field": "query-string", "queryStringConfig": {"values": [{"key": "a", "value": "\\*"}]}}]`:                                                                    "a backslash",
+		`[{"field": "http-header", "httpHeaderConfig": {"httpHeaderName": "x", "values": ["` + strings.Join(slices.Repeat([]string{"abcdefghij"}, 2000), `","`) + `"]}}]`: "16384 are the most",
+	} {
+		out := reading(map[string]string{"conditions.web": conditions}, nil, nil, pathTo("/", backend("web", "http")))
+		if !slices.ContainsFunc(out.Verdicts, func(v dialect.Verdict) bool {
+			return v.Outcome == dialect.Refused && strings.HasPrefix(v.Key, alb.Prefix+"conditions.") && strings.Contains(v.Message, says)
+		}) {
+			t.Errorf("%.100s: %+v, want %q", conditions, out.Verdicts, says)
+		}
+	}
+}
+
+// Of two web ACLs, the name goes first, and the other annotation is told so.
+func TestTheNameOfAWebACLGoesFirst(t *testing.T) {
+	out := reading(map[string]string{"wafv2-acl-name": "edge", "wafv2-acl-arn": "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/a/11111111-1111-1111-1111-111111111111"},
+		nil, nil, pathTo("/", backend("web", "http")))
+	if out.Annotations[settings.WAFv2ACL] != "edge" || !slices.ContainsFunc(out.Verdicts, func(v dialect.Verdict) bool {
+		return v.Key == alb.Prefix+"wafv2-acl-arn" && v.Outcome == dialect.Same && strings.Contains(v.Message, "wafv2-acl-name goes first")
+	}) {
+		t.Errorf("the web ACL is %q: %+v", out.Annotations[settings.WAFv2ACL], out.Verdicts)
+	}
+}
+
+// A redirect that is to remove the query says with which request that shows.
+func TestAChangedRedirectShowsARequest(t *testing.T) {
+	away := `{"type": "redirect", "redirectConfig": {"path": "/new", "query": "", "statusCode": "HTTP_301"}}`
+	out := reading(map[string]string{"actions.away": away}, nil, nil, pathTo("/old", backend("away", "use-annotation")))
+	if !slices.ContainsFunc(out.Verdicts, func(v dialect.Verdict) bool {
+		return v.Key == alb.Prefix+"actions.away" && v.Outcome == dialect.Changed && v.Request == "http://a.example.com:80/old?a=b"
+	}) {
+		t.Errorf("it says %+v", out.Verdicts)
 	}
 }

@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -190,6 +191,27 @@ func (r *reader) redirect() {
 	for i := range r.out.Verdicts {
 		if v := &r.out.Verdicts[i]; v.Key == Prefix+"ssl-redirect" {
 			v.Request = fmt.Sprintf("http://%s:%d/.well-known/acme-challenge/x", r.anyHost(), insecure[0])
+		}
+	}
+}
+
+// show adds a request for a path to what is changed by an annotation, unless it has one.
+func (r *reader) show(key, host, path, query string) {
+	scheme, ports := "http", r.ports.of(v1alpha1.ProtocolHTTP)
+	if len(ports) == 0 {
+		scheme, ports = "https", r.ports.of(v1alpha1.ProtocolHTTPS)
+	}
+	if len(ports) == 0 {
+		return
+	}
+	if host == "" {
+		host = r.anyHost()
+	}
+	request := fmt.Sprintf("%s://%s:%d%s%s", scheme, strings.Replace(host, "*", "www", 1), ports[0],
+		strings.NewReplacer("*", "x", "?", "x").Replace(cmp.Or(path, "/")), query)
+	for i := range r.out.Verdicts {
+		if v := &r.out.Verdicts[i]; v.Key == key && v.Outcome == dialect.Changed && v.Request == "" {
+			v.Request = request
 		}
 	}
 }

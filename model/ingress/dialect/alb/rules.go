@@ -141,6 +141,9 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 		r.judge(Prefix+"conditions."+theirs, dialect.Changed, "of hosts and paths that are redirected to one of them, only that "+
 			"one is left out; the other controller leaves all of them out (rule_optimizer.go)")
 	}
+	if spec != nil && spec.Redirect != nil && !(written && regex) {
+		r.show(Prefix+"actions."+theirs, host, p.Path, "?a=b")
+	}
 	p.Backend = to
 	paths := r.alternatives(p, extra, regex, expressions)
 	hosts, globs, regexes := hostsOf(host, extra)
@@ -190,7 +193,7 @@ func hostsOf(host string, extra conditions) (hosts, globs, regexes []string) {
 	known := map[string]bool{host: true}
 	for _, h := range extra.hosts {
 		h = strings.ToLower(h)
-		if strings.ContainsAny(strings.TrimPrefix(h, "*."), "*?") {
+		if !isHost(h) {
 			globs = append(globs, h)
 		} else if !known[h] {
 			known[h] = true
@@ -238,7 +241,13 @@ func (r *reader) alternatives(p networkingv1.HTTPIngressPath, extra conditions,
 		out = append(out, q)
 	}
 	for _, glob := range extra.paths {
-		add(spelt(glob))
+		if expressions {
+			add(spelt(glob))
+			continue
+		}
+		for _, g := range rooted(glob) {
+			add(g)
+		}
 	}
 	for _, re := range extra.pathRegexes {
 		add(wholePath(re))
