@@ -1,7 +1,9 @@
 package ingress
 
 import (
+	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file reads Ingresses of classes with a dialect: as what their authors would have written for
@@ -188,9 +191,31 @@ func (s *Snapshot) nameAuthors(c *routing.Config, found []diag.Diagnostic) {
 	for i := range c.Defaults {
 		c.Defaults[i].Source = s.atAuthors(c.Defaults[i].Source)
 	}
-	for i := range found {
-		found[i].Source = s.atAuthors(found[i].Source)
+	for i, d := range found {
+		found[i] = inAuthorsWords(s.Readings[Name{Namespace: d.Source.Namespace, Name: d.Source.Name}], d)
 	}
+}
+
+// ownAnnotation matches an annotation of Fairlead.
+var ownAnnotation = regexp.MustCompile(regexp.QuoteMeta(settings.Prefix) + `[a-z0-9-]+`)
+
+// inAuthorsWords returns a diagnostic about an Ingress that was read in a dialect with the annotations and
+// fields that its author wrote. Of what several of them make together, it says how they are read, since the
+// message may count in it.
+func inAuthorsWords(reading *dialect.Reading, d diag.Diagnostic) diag.Diagnostic {
+	if reading == nil || d.Source.Kind != "Ingress" {
+		return d
+	}
+	d.Message = ownAnnotation.ReplaceAllStringFunc(d.Message, func(own string) string {
+		return cmp.Or(reading.Origins[own], own)
+	})
+	if at := reading.Author(d.Source.Field); at != d.Source.Field {
+		if own := ownAnnotation.FindString(d.Source.Field); strings.HasSuffix(reading.Origins[own], "*") {
+			d.Message += " (written as " + own + ")"
+		}
+		d.Source = d.Source.At(at)
+	}
+	return d
 }
 
 // ReadAs returns an Ingress in the form in which it is compiled and recorded.

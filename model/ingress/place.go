@@ -33,9 +33,7 @@ func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 		}
 	}
 	for i, d := range s.unplaced {
-		if reading := s.readings[Name{d.Source.Namespace, d.Source.Name}]; reading != nil && d.Source.Kind == "Ingress" {
-			s.unplaced[i].Source = d.Source.At(reading.Author(d.Source.Field))
-		}
+		s.unplaced[i] = inAuthorsWords(s.readings[Name{d.Source.Namespace, d.Source.Name}], d)
 	}
 	return out, diag.Limit(s.unplaced)
 }
