@@ -10,6 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -120,5 +123,47 @@ func TestExplainLiveKnowsServicesWithoutEndpoints(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v: %q is missing in\n%s", url, err, want, out)
 		}
+	}
+}
+
+// TestMigrateLive reads Ingresses of the AWS Load Balancer Controller from the cluster, with the parameters
+// of their class where their kind is installed.
+func TestMigrateLive(t *testing.T) {
+	t.Parallel()
+	w := worldIn(t, kube.Start(t, kube.Options{}), metav1.NamespaceDefault, simulated(t)) // whose kinds and classes are no other's
+	w.serve(t, "web", "10.0.0.10")
+	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}, Spec: networkingv1.IngressClassSpec{Controller: "ingress.k8s.aws/alb"}}
+	w.create(t, class)
+	shop := w.ingress("shop", "web", "/")
+	shop.Annotations, shop.Spec.IngressClassName = map[string]string{"alb.ingress.kubernetes.io/acm-pca-arn": "arn", "alb.ingress.kubernetes.io/target-type": "ip"}, &class.Name
+	w.create(t, shop)
+	migrate := func() (string, int) {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), w.cluster.Command(t), "migrate", "--live", "--from=alb", "--provider=aws", "--kubeconfig="+w.cluster.Kubeconfig)
+		said, err := command.CombinedOutput()
+		if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
+			t.Fatal(err)
+		}
+		return string(said), command.ProcessState.ExitCode()
+	}
+	text, code := migrate()
+	if code != 2 || !strings.Contains(text, "1 dropped, 0 refused") || !strings.Contains(text, "dropped alb.ingress.kubernetes.io/acm-pca-arn") {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ingressclassparams.elbv2.k8s.aws},
+spec: {group: elbv2.k8s.aws, scope: Cluster, names: {plural: ingressclassparams, singular: ingressclassparams, kind: IngressClassParams, listKind: IngressClassParamsList},
+versions: [{name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`), &definition.Object); err != nil {
+		t.Fatal(err)
+	}
+	w.create(t, definition)
+	params := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "elbv2.k8s.aws/v1beta1", "kind": "IngressClassParams", "metadata": map[string]any{"name": "alb"},
+		"spec": map[string]any{"denyPaths": []any{"/admin"}},
+	}}
+	kube.Eventually(t, "the kind is served", func() bool { return w.Create(t.Context(), params) == nil })
+	if text, code = migrate(); code != 3 || !strings.Contains(text, "denyPaths") {
+		t.Errorf("with parameters that cannot be followed: exit code %d, %s", code, text)
 	}
 }
