@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -26,6 +27,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -110,7 +112,7 @@ func (g *Reconciler) check(ctx context.Context, pod *corev1.Pod) (visit, error) 
 }
 
 // isCompiled reports whether all load balancers were compiled whose Ingresses name one of the
-// Services.
+// Services, and all target groups of others are known that have endpoints of them.
 func (g *Reconciler) isCompiled(ctx context.Context, namespace string,
 	services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
@@ -136,6 +138,27 @@ func (g *Reconciler) isCompiled(ctx context.Context, namespace string,
 					return false, nil
 				}
 			}
+		}
+	}
+	return g.areBound(ctx, namespace, services)
+}
+
+// areBound reports whether the target groups are known of all TargetGroupBindings that have endpoints of the
+// Services.
+func (g *Reconciler) areBound(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
+	if !g.Optional.Has(cluster.KindTargetGroupBinding) {
+		return true, nil
+	}
+	var list alb.TargetGroupBindingList
+	if err := g.Cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("listing TargetGroupBindings of %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		b := &list.Items[i]
+		of := cluster.RefTo(cluster.KindService, namespace, b.Spec.ServiceRef.Name)
+		held := controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer) && b.DeletionTimestamp.IsZero()
+		if held && slices.Contains(services, of) && !g.Targets.IsBound(namespace, b.Name) {
+			return false, nil
 		}
 	}
 	return true, nil

@@ -30,7 +30,9 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -453,5 +455,25 @@ func TestOldAnswersAreDropped(t *testing.T) {
 		if _, asked := i.byGroup[lb.GroupKey{Key: "k", ID: "asked"}]; old || !asked || len(i.byGroup) != 4 {
 			t.Errorf("there is the old one: %v, the one that is asked: %v, of %d", old, asked, len(i.byGroup))
 		}
+	})
+}
+
+// A Pod waits for the target group of a binding, too: until it is known, and until the Pod is healthy there.
+func TestAGateWaitsForABinding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		served := &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", Finalizers: []string{v1alpha1.BindingFinalizer}}}
+		served.Spec.ServiceRef.Name = "web"
+		unserved := &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "refused"}}
+		unserved.Spec.ServiceRef.Name = "web"
+		c := newTrial(t, interceptor.Funcs{}, served, unserved)
+		time.Sleep(reportDelay)
+		c.does("before it is bound", time.Second, "False Waiting: which load balancers")
+		c.key = routing.NewBindingKey("shop", "edge", "")
+		c.Targets.Bind(t.Context(), c.key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, c.group(), nil)
+		c.does("before it is registered", time.Second, "False Waiting: shop/web:80 of @binding/shop/edge/")
+		c.register()
+		c.cloud.state = lb.HealthHealthy
+		time.Sleep(time.Second)
+		c.does("it is healthy", 0, "True Healthy")
 	})
 }

@@ -65,6 +65,9 @@ func (b *Book) BoundKeys(namespace, name string) (keys []lb.Key) {
 	return keys
 }
 
+// IsBound reports whether a binding has a target group.
+func (b *Book) IsBound(namespace, name string) bool { return len(b.BoundKeys(namespace, name)) > 0 }
+
 // Bindings returns the keys of the bindings that have the endpoints of a Service.
 func (b *Book) Bindings(service cluster.Ref) (keys []lb.Key) {
 	for _, k := range b.groupsOf(service) {
