@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -263,4 +264,20 @@ func TestBindingsThatAreNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.has(blue, 0)
+}
+
+// Targets that another program removes come back when the cloud is asked again.
+func TestTargetsOfBindingsAreCompared(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run(func(s *settings) { s.operator.DriftInterval = time.Second })
+	w.permit("arn:*")
+	w.serve("web", "web-1", "web-2")
+	w.bind("web", "web", blue)
+	w.has(blue, 2)
+	if err := w.cloud.Cloud.SetTargets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), blue, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.has(blue, 2)
 }

@@ -233,8 +233,9 @@ func (w *wiring) addBindings(ctx context.Context, _ *loadbalancer.Reconciler) er
 
 func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
 	w.bindings = &bindings.Reconciler{
-		Gatherer: w.Gatherer, Events: w.Events, Book: w.Targets, Waits: w.Waits, Writer: w.GetClient(), Cloud: w.Cloud,
-		Interval: w.DriftInterval, Wake: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+		Gatherer: w.Gatherer, Events: w.Events, Book: w.Targets, Waits: w.Waits, Disputes: w.Disputes,
+		Writer: w.GetClient(), Cloud: w.Cloud, Interval: w.DriftInterval,
+		Wake: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
 	targets := &targets.Reconciler{
 		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes,

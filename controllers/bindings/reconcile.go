@@ -41,8 +41,10 @@ type Reconciler struct {
 	Events *events.Recorder
 	Book   *targets.Book
 	Waits  *queue.Waits
-	Writer client.Client
-	Cloud  providers.Provider
+	// Disputes are about targets that others change.
+	Disputes *queue.Disputes
+	Writer   client.Client
+	Cloud    providers.Provider
 	// Interval is how long what the cloud says of a served target group is valid.
 	Interval time.Duration
 	known    sync.Map // what the cloud says of target groups, by ID: a fact
@@ -86,8 +88,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 	var group *lb.OthersGroup
 	if claim.Refused == nil {
-		if group, err = r.look(ctx, &claim); err != nil {
+		asked := false
+		if group, asked, err = r.look(ctx, &claim); err != nil {
 			return reconcile.Result{}, err
+		}
+		if asked { // others may have changed its targets, too
+			r.Book.Recheck(ctx, r.keyOf(&claim))
 		}
 	}
 	if claim.Refused != nil {
@@ -123,6 +129,10 @@ func (r *Reconciler) serve(ctx context.Context, b *alb.TargetGroupBinding, memor
 	if left != "" {
 		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: diag.EndpointForeign, Source: claim.Source(),
 			Message: strings.TrimSpace(left)})
+	}
+	if d := r.Disputes.FirstToEnd(key, time.Now()); d != nil {
+		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: diag.BindingConflict, Source: claim.Source(),
+			Message: "another writer changes its targets: " + d.String()})
 	}
 	if crowded {
 		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: diag.QuotaExceeded, Source: claim.Source(),
@@ -284,27 +294,27 @@ func (r *Reconciler) all(ctx context.Context) ([]*alb.TargetGroupBinding, error)
 	return cluster.Pointers(list.Items), nil
 }
 
-// look compares a claim with its target group.
-func (r *Reconciler) look(ctx context.Context, claim *bindings.Claim) (*lb.OthersGroup, error) {
-	if known, is := r.known.Load(claim.Group); is && time.Since(known.(fact).at) < checkAgain {
+// look compares a claim with its target group, and reports whether the cloud was asked.
+func (r *Reconciler) look(ctx context.Context, claim *bindings.Claim) (group *lb.OthersGroup, asked bool, err error) {
+	if known, is := r.known.Load(claim.Group); is && time.Since(known.(fact).at) < min(checkAgain, r.Interval) {
 		group := known.(fact).group
 		claim.Compare(&group)
-		return &group, nil
+		return &group, false, nil
 	}
 	facts, err := r.Cloud.Lookup(providers.WithKey(ctx, r.keyOf(claim)),
 		lb.Questions{Provider: claim.Class.ProviderName, TargetGroups: []lb.GroupID{claim.Group}})
 	if err != nil {
-		return nil, fmt.Errorf("reading target group %s: %w", claim.Group, err)
+		return nil, true, fmt.Errorf("reading target group %s: %w", claim.Group, err)
 	}
 	found, there := facts.TargetGroups[claim.Group]
 	if !there {
 		claim.Compare(nil)
-		return nil, nil
+		return nil, true, nil
 	}
 	if claim.Compare(&found); claim.Refused == nil {
 		r.known.Store(claim.Group, fact{found, time.Now()})
 	}
-	return &found, nil
+	return &found, true, nil
 }
 
 // A fact is what the cloud has said of a target group.
@@ -326,6 +336,7 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) {
 	for _, key := range r.Book.BoundKeys(name.Namespace, name.Name) {
 		r.Book.Unbind(ctx, key)
 		r.Waits.Forget(key)
+		r.Disputes.Forget(key)
 	}
 }
 
