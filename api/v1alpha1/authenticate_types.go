@@ -2,33 +2,33 @@ package v1alpha1
 
 // This file is how a Backend has users sign in.
 
-// Authenticate is exactly one of its fields.
+// Authenticate is how users sign in: exactly one of its fields is set.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.oidc), has(self.cognito), has(self.jwt)].filter(set, set).size() == 1",message="exactly one of `oidc`, `cognito` and `jwt` must be specified"
 type Authenticate struct {
-	// OIDC has users sign in at a provider that speaks OpenID Connect.
+	// OIDC signs users in at an identity provider that speaks OpenID Connect.
 	OIDC *OIDC `json:"oidc,omitempty"`
-	// Cognito has users sign in at an Amazon Cognito user pool.
+	// Cognito signs users in at an Amazon Cognito user pool.
 	Cognito *Cognito `json:"cognito,omitempty"`
 	// JWT asks for a token in the Authorization header, and answers 401 without a valid one.
 	JWT *JWT `json:"jwt,omitempty"`
 }
 
-// OIDC is an identity provider, and the client that load balancers are to it.
+// OIDC is an identity provider, and the client that load balancers use there.
 type OIDC struct {
 	// Issuer is the provider's identifier.
 	// +kubebuilder:validation:Pattern=`^https://`
 	// +kubebuilder:validation:MaxLength=2048
 	Issuer string `json:"issuer"`
-	// AuthorizationEndpoint is where users sign in.
+	// AuthorizationEndpoint is the URL at which users sign in.
 	// +kubebuilder:validation:Pattern=`^https://`
 	// +kubebuilder:validation:MaxLength=2048
 	AuthorizationEndpoint string `json:"authorizationEndpoint"`
-	// TokenEndpoint is where a sign-in becomes a token.
+	// TokenEndpoint is the URL that returns the tokens of a sign-in.
 	// +kubebuilder:validation:Pattern=`^https://`
 	// +kubebuilder:validation:MaxLength=2048
 	TokenEndpoint string `json:"tokenEndpoint"`
-	// UserInfoEndpoint is where a token becomes a user.
+	// UserInfoEndpoint is the URL that returns the claims of a user.
 	// +kubebuilder:validation:Pattern=`^https://`
 	// +kubebuilder:validation:MaxLength=2048
 	UserInfoEndpoint string `json:"userInfoEndpoint"`
@@ -40,7 +40,7 @@ type OIDC struct {
 	Session `json:",inline"`
 }
 
-// Cognito is a user pool, and the client that load balancers are to it.
+// Cognito is a user pool, and the client that load balancers use there.
 type Cognito struct {
 	// UserPoolARN is the pool's Amazon Resource Name.
 	// +kubebuilder:validation:Pattern=`^arn:`
@@ -58,7 +58,7 @@ type Cognito struct {
 	Session `json:",inline"`
 }
 
-// Session has the claims of a sign-in, and how long it lasts.
+// Session has the settings of a signed-in session: the claims to ask for, the cookie and the duration.
 type Session struct {
 	// OnUnauthenticatedRequest is for users that are not signed in: authenticate sends them to sign
 	// in, deny answers 401, allow lets them through.
@@ -75,7 +75,7 @@ type Session struct {
 	// +kubebuilder:default=AWSELBAuthSessionCookie
 	// +kubebuilder:validation:MaxLength=255
 	CookieName string `json:"cookieName,omitempty"`
-	// TimeoutSeconds is how long the session lasts; a week unless said otherwise.
+	// TimeoutSeconds is how long the session lasts; unset, a week.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=604800
 	// +kubebuilder:default=604800
@@ -85,7 +85,7 @@ type Session struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// JWT is whose tokens are valid.
+// JWT says which tokens are valid.
 type JWT struct {
 	// Issuer of the tokens.
 	// +kubebuilder:validation:MinLength=1
@@ -95,24 +95,24 @@ type JWT struct {
 	// +kubebuilder:validation:Pattern=`^https://`
 	// +kubebuilder:validation:MaxLength=256
 	KeysEndpoint string `json:"keysEndpoint"`
-	// Claims that a token has to make besides being valid at the time.
+	// Claims that a token needs, besides being valid at the time.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Claims []Claim `json:"claims,omitempty"`
 }
 
-// Claim is one that a token has to make, with one of some values.
+// Claim is a claim that a token needs, and the accepted values.
 type Claim struct {
 	// Name of the claim. The issuer and the times are validated anyway.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="!(self in ['exp', 'iss', 'nbf', 'iat'])",message="is validated anyway"
 	// +kubebuilder:validation:MaxLength=255
 	Name string `json:"name"`
-	// Format of its value.
+	// Format of the claim's value.
 	// +kubebuilder:validation:Enum=single-string;string-array;space-separated-values
 	// +kubebuilder:default=single-string
 	Format string `json:"format,omitempty"`
-	// Values, of which a token has to have one.
+	// Values are the accepted values: a token needs one of them.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=10

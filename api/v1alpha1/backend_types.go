@@ -10,7 +10,8 @@ import (
 //	backend:
 //	  resource: {apiGroup: fairlead.dev, kind: Backend, name: maintenance}
 
-// BackendSpec is one of redirect, fixedResponse and services, and what is done to requests besides.
+// BackendSpec is the answer to requests: exactly one of redirect, fixedResponse and services. Other fields change
+// requests, or sign users in.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.redirect), has(self.fixedResponse), has(self.services)].filter(set, set).size() == 1",message="exactly one of `redirect`, `fixedResponse` and `services` must be specified"
 // +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.stickiness) && !has(self.rewrite)",message="`stickiness` and `rewrite` need `services`"
@@ -18,7 +19,7 @@ import (
 type BackendSpec struct {
 	// Redirect sends the client elsewhere.
 	Redirect *Redirect `json:"redirect,omitempty"`
-	// FixedResponse is an answer that the load balancer gives itself.
+	// FixedResponse is an answer of the load balancer itself.
 	FixedResponse *FixedResponse `json:"fixedResponse,omitempty"`
 	// Services share the requests by their weights.
 	// +listType=atomic
@@ -26,23 +27,22 @@ type BackendSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.exists(service, service.weight > 0)",message="at least one weight must be above 0"
 	Services []WeightedService `json:"services,omitempty"`
-	// Stickiness has a client answered by the Service that answered it first.
+	// Stickiness keeps a client at the Service that answered it first.
 	Stickiness *Stickiness `json:"stickiness,omitempty"`
 	// Rewrite changes requests on their way to the Services.
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
-	// Provider are settings of target groups that only the provider of the load balancer understands.
-	// It says with a JSON Schema what they can be. A Service has a target group of its own for each of
-	// its settings. Settings that the provider refuses are reported, and requests are answered 503
-	// until they are corrected.
+	// Provider has settings of target groups that only the provider of the load balancer understands. The provider
+	// publishes a JSON Schema for them. A Service has a target group of its own for each of its settings. Settings
+	// that the provider refuses are reported, and requests are answered 503 until they are corrected.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
-	// Authenticate lets only users through that are signed in. That needs HTTPS: on other ports
-	// requests are sent to the HTTPS port of their host, or answered 503 where it has none. What keeps
-	// a user from signing in has requests answered 503, and is never left out.
+	// Authenticate admits only users who have signed in. It needs HTTPS: on other ports, requests are redirected to
+	// the HTTPS port of their host, or answered 503 if there is none. If sign-in is impossible, such as for a missing
+	// Secret, requests are answered 503.
 	Authenticate *Authenticate `json:"authenticate,omitempty"`
 }
 
-// Stickiness is for how long.
+// Stickiness says how long a client stays with a Service.
 type Stickiness struct {
 	// DurationSeconds is how long a client stays with a Service, by a cookie: at most a week.
 	// +kubebuilder:validation:Minimum=1
@@ -54,9 +54,9 @@ type Stickiness struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) || has(self.host)",message="must change the URL or the host"
 type Rewrite struct {
-	// URL is about the path and, behind a question mark, the query.
+	// URL changes the path and, behind a question mark, the query.
 	URL *Replacement `json:"url,omitempty"`
-	// Host is about the Host header.
+	// Host changes the Host header.
 	Host *Replacement `json:"host,omitempty"`
 }
 
@@ -74,8 +74,8 @@ type Replacement struct {
 	Replacement string `json:"replacement"`
 }
 
-// Redirect says where to. Each part left out keeps that of the request, but a scheme without a
-// port means the scheme's usual port; the placeholders #{protocol}, #{host}, #{port}, #{path} and
+// Redirect sends clients to another URL. A part that is left out is that of the request, but a scheme without a port
+// means the scheme's usual port; the placeholders #{protocol}, #{host}, #{port}, #{path} and
 // #{query} stand for the request's parts too. At least one part has to change.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.scheme) || has(self.host) || has(self.port) || has(self.path) || has(self.query)",message="must change a part of the URL, or it redirects to itself"
@@ -105,7 +105,7 @@ type Redirect struct {
 	StatusCode int `json:"statusCode,omitempty"`
 }
 
-// FixedResponse is a whole answer.
+// FixedResponse is a response of the load balancer itself.
 type FixedResponse struct {
 	// StatusCode of the answer.
 	// +kubebuilder:validation:Minimum=200
@@ -138,7 +138,8 @@ type WeightedService struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^arn:[a-z0-9-]+:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/[a-zA-Z0-9-]{1,32}/[a-zA-Z0-9]+$`
 	TargetGroupARN string `json:"targetGroupARN,omitempty"`
-	// Weight is this Service's share, over the sum of all weights. Unset: 1.
+	// Weight is the weight of this Service: its share of the requests is the weight over the sum of all weights.
+	// Unset: 1.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=999
 	// +kubebuilder:default=1
@@ -175,7 +176,7 @@ type Backend struct {
 	Spec BackendSpec `json:"spec"`
 }
 
-// BackendList is a list of them.
+// BackendList is a list of Backends.
 //
 // +kubebuilder:object:root=true
 type BackendList struct {

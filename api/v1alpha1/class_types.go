@@ -16,29 +16,27 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.wildcardHosts) || self.wildcardHosts != 'AnyLabels' || !has(self.groups) || has(self.hosts) && self.hosts == 'Shared'",message="`wildcardHosts: AnyLabels` of a class with groups needs `hosts: Shared`"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
 type LoadBalancerClassSpec struct {
-	// ProviderName is which of the operator's providers makes the load balancers: one of those that it
-	// is started with. Unset, it is the first of these. A class that changes it has its load balancers
-	// made anew by the other provider, and Ingresses move to them as they do when their scheme
-	// changes.
+	// ProviderName names the provider that makes the load balancers: one of those that the operator was started with.
+	// Unset, it is the first of these. A class that changes it has its load balancers made anew by the other provider,
+	// and Ingresses move to them as they do when their scheme changes.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	ProviderName string `json:"providerName,omitempty"`
 
-	// Provider are settings of load balancers that only their provider understands. It says with a
-	// JSON Schema what they can be; docs/how-to/provider.md has those of each provider. Settings that it
-	// refuses are reported, and nothing changes until they are corrected.
+	// Provider has settings of load balancers that only their provider understands. The provider publishes a JSON
+	// Schema for them (docs/how-to/provider.md). Settings that it refuses are reported, and nothing changes until they
+	// are corrected.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
 
-	// Scheme pins where load balancers are reachable from. Unset, the annotation
-	// fairlead.dev/scheme decides, and without it a load balancer is internal.
+	// Scheme says from where load balancers can be reached. Unset, the annotation fairlead.dev/scheme decides, and
+	// without it a load balancer is internal.
 	// +kubebuilder:validation:Enum=internal;internet-facing
 	Scheme string `json:"scheme,omitempty"`
 
-	// LoadBalancerName pins what the load balancer is called in the cloud. It is for classes of one
-	// load balancer, for no two can have one name. Unset, the annotation
-	// fairlead.dev/load-balancer-name decides, and without it the name is made of what the load
-	// balancer is for.
+	// LoadBalancerName is the name of the load balancer in the cloud. It is for classes with one load balancer, since
+	// names are unique. Unset, the annotation fairlead.dev/load-balancer-name decides, and without it the name is made
+	// of the class, the group or the Ingress, and the scheme.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^(?i)(fl|internal)-')",message="names that begin with fl- are those that Fairlead gives, and with internal- AWS lets names of its own begin"
@@ -66,43 +64,42 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxItems=5
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 
-	// Inbound pins which clients may connect: ranges of addresses (10.0.0.0/8), and lists of them that
-	// the cloud keeps (pl-0123456789abcdef0). Unset, the annotation fairlead.dev/inbound decides, and
-	// without it all clients may. It is not for classes that bring security groups of their own.
+	// Inbound says which clients may connect: ranges of addresses (10.0.0.0/8), and lists of them that the cloud keeps
+	// (pl-0123456789abcdef0). Unset, the annotation fairlead.dev/inbound decides, and without it all clients may. It
+	// is not for classes that bring security groups of their own.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:Pattern=`^(pl-[0-9a-f]{8,17}|[0-9a-f.:]+/[0-9]{1,3})$`
 	Inbound []string `json:"inbound,omitempty"`
 
-	// WAFv2ACL pins the web ACL of load balancers: the name or the ARN of one of their region, or
-	// none. Unset, the annotation fairlead.dev/wafv2-acl decides; without it, Fairlead leaves that to
-	// others.
+	// WAFv2ACL is the web ACL of load balancers: the name or the ARN of one of their region, or none. Unset, the
+	// annotation fairlead.dev/wafv2-acl decides; without it, Fairlead leaves that to others.
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`
 	WAFv2ACL string `json:"wafv2ACL,omitempty"`
 
-	// ShieldAdvanced pins whether load balancers have the protection of AWS Shield Advanced. Unset,
-	// the annotation fairlead.dev/shield-advanced decides; without it, Fairlead leaves that to others.
+	// ShieldAdvanced says whether load balancers have the protection of AWS Shield Advanced. Unset, the annotation
+	// fairlead.dev/shield-advanced decides; without it, Fairlead leaves that to others.
 	ShieldAdvanced *bool `json:"shieldAdvanced,omitempty"`
 
-	// TargetType is ip (the default) or instance, for Ingresses that do not say.
+	// TargetType is ip (the default) or instance, for Ingresses without the annotation.
 	// +kubebuilder:validation:Enum=ip;instance
 	TargetType string `json:"targetType,omitempty"`
 
-	// ListenPorts are the ports of Ingresses that do not say. Unset, it is HTTP 80.
+	// ListenPorts are the ports of Ingresses without the annotation. Unset, they are HTTP 80.
 	// +listType=map
 	// +listMapKey=port
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=50
 	ListenPorts []ListenPort `json:"listenPorts,omitempty"`
 
-	// SSLRedirect is the HTTPS port, such as "443", to which requests over HTTP are redirected for
-	// Ingresses that do not say, on the hosts that they serve there.
+	// SSLRedirect is the HTTPS port, such as "443", to which requests over HTTP are redirected, for Ingresses without
+	// the annotation and on the hosts that they serve there.
 	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`
 	SSLRedirect string `json:"sslRedirect,omitempty"`
 
-	// Groups are those that Ingresses of several namespaces may join.
+	// Groups are the groups that Ingresses of several namespaces may join.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=1000
@@ -175,10 +172,9 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=OneLabel;AnyLabels
 	WildcardHosts string `json:"wildcardHosts,omitempty"`
 
-	// ImplementationSpecific is how paths of that type are read, for Ingresses that do not say.
-	// Fairlead (the default): a glob if there is a * or ? in it, else a Prefix. Glob: always a glob
-	// over the whole path, so that /a matches only itself. Regex: a regular expression over the whole
-	// path.
+	// ImplementationSpecific is how paths of that type are read, for Ingresses without the annotation. Fairlead (the
+	// default): a glob if there is a * or ? in it, else a Prefix. Glob: always a glob over the whole path, so that /a
+	// matches only itself. Regex: a regular expression over the whole path.
 	// +kubebuilder:validation:Enum=Fairlead;Glob;Regex
 	ImplementationSpecific string `json:"implementationSpecific,omitempty"`
 
@@ -203,10 +199,9 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p.split('-').all(n, int(n) <= 65535) && int(p.split('-')[0]) <= int(p.split('-')[p.split('-').size() - 1]))",message="ports are 1 to 65535, and a range has to go up"
 	TargetPorts []string `json:"targetPorts,omitempty"`
 
-	// AllowedTargetGroups are the target groups of the cloud, made by others, to which Backends may
-	// forward with `targetGroupARN`, by their ARNs, in which * stands for any text. Unset, there are
-	// none: what serves there is out of reach of the namespaces of a cluster otherwise. With dialect alb,
-	// actions can name those whose ARN is written in full by their names, too.
+	// AllowedTargetGroups are the target groups that others made and to which Backends may forward with
+	// `targetGroupARN`, by their ARNs, in which * stands for any text. Unset, there are none. With dialect alb, actions can
+	// name those whose ARN is written in full by their names, too.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=256
@@ -226,25 +221,24 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default=true
 	RegularExpressions *bool `json:"regularExpressions,omitempty"`
 
-	// UnknownRules says whether rules stay that other writers create in the listeners of load
-	// balancers. They are reported, and then removed, or with Keep left as they are. Target groups to
-	// which they forward are never changed. Unset, it is Remove.
+	// UnknownRules says what happens to rules that other writers create in the listeners of load balancers: Remove
+	// reports and removes them, Keep reports them and leaves them as they are. Target groups to which they forward are
+	// never changed. Unset, it is Remove.
 	// +kubebuilder:validation:Enum=Remove;Keep
 	UnknownRules string `json:"unknownRules,omitempty"`
 
-	// UnprovenPlans says whether a plan is carried out that fails the check that every request is
-	// answered as before or as wanted after each of its steps. Its steps are carried out one after the
-	// other if that passes the check; otherwise nothing is changed, or with CarryOut the plan is
-	// carried out as it is. Unset, it is Withhold.
+	// UnprovenPlans says what happens to a plan that fails the check of its steps: after each step, every request has
+	// to be answered as before the plan or as wanted. The steps are carried out one after the other if that passes the
+	// check. Otherwise nothing changes, or with CarryOut the plan is carried out as it is. Unset, it is Withhold.
 	// +kubebuilder:validation:Enum=Withhold;CarryOut
 	UnprovenPlans string `json:"unprovenPlans,omitempty"`
 
-	// ValuesPerCondition lowers how many values share a condition, for clouds where that
-	// matters. Unset, it is the cloud's limit.
+	// ValuesPerCondition is the most values in a condition of a rule, below the cloud's limit. Unset, it is the
+	// cloud's limit.
 	// +kubebuilder:validation:Minimum=0
 	ValuesPerCondition int `json:"valuesPerCondition,omitempty"`
 
-	// TLSPolicy is the cloud's name of the protocols and ciphers that HTTPS ports accept.
+	// TLSPolicy is the policy of HTTPS ports, by its name in the cloud: the protocols and ciphers that they accept.
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]{1,128}$`
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 
@@ -263,9 +257,9 @@ type LoadBalancerClassSpec struct {
 	// the cloud's default. Ingresses can set others.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
-	// Tags for load balancers and all that is made for one of them alone: its listeners, target
-	// groups, security group and imported certificates. Names that start with fairlead.dev/ are
-	// Fairlead's own, those that start with aws: are the cloud's. Ingresses can add others.
+	// Tags of load balancers and of the objects that are made for one of them alone: its listeners, target groups,
+	// security group and imported certificates. Names that start with fairlead.dev/ are Fairlead's own, those that
+	// start with aws: are the cloud's. Ingresses can add others.
 	// +kubebuilder:validation:MaxProperties=40
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('fairlead.dev/'))",message="names that start with fairlead.dev/ are Fairlead's own"
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.matches('^(?i)aws:'))",message="names that start with aws: are the cloud's own"
@@ -273,7 +267,7 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(name, size(self[name]) <= 256)",message="values have at most 256 characters"
 	Tags map[string]string `json:"tags,omitempty"`
 
-	// HealthCheck is how targets are checked for Ingresses that do not say.
+	// HealthCheck is how targets are checked, for Ingresses without annotations for it.
 	HealthCheck HealthCheck `json:"healthCheck,omitzero"`
 
 	// WarmTimeout is how long a plan waits for new targets to be healthy. Unset: 5 minutes.
@@ -292,10 +286,9 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default="10m"
 	MoveGrace *metav1.Duration `json:"moveGrace,omitempty"`
 
-	// Expectations is a ConfigMap that says what must be true of all requests, in each value of its
-	// data (docs/how-to/verify.md). A plan by which requests get an answer that violates one is not carried
-	// out. Where the ConfigMap is missing or cannot be read, no plan is by which requests are answered
-	// that were not.
+	// Expectations names a ConfigMap that says what must be true of all requests, in each value of its data
+	// (docs/how-to/verify.md). Changes that would violate an expectation are not carried out. If the ConfigMap is
+	// missing or cannot be read, changes that answer requests which had no answer are not carried out.
 	Expectations *ConfigMapReference `json:"expectations,omitempty"`
 
 	// DeletionPolicy is Delete (the default), or Retain to leave a load balancer working when
@@ -351,7 +344,7 @@ type ListenPort struct {
 
 // PortSettings are the settings of one port, on every load balancer that listens there.
 type PortSettings struct {
-	// Port that they are for.
+	// Port is the port that the settings apply to.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
@@ -360,29 +353,29 @@ type PortSettings struct {
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 	// Attributes of listeners, in the cloud's own terms. Ingresses can set others.
 	Attributes map[string]string `json:"attributes,omitempty"`
-	// MutualAuthentication says whether clients show certificates, too. It is for HTTPS.
+	// MutualAuthentication says how certificates of clients are handled. It is for HTTPS ports.
 	MutualAuthentication *MutualAuthentication `json:"mutualAuthentication,omitempty"`
 }
 
-// MutualAuthentication says how certificates of clients are used.
+// MutualAuthentication says how a port handles certificates of clients.
 //
 // +kubebuilder:validation:XValidation:rule="(self.mode == 'verify') == has(self.trustStore)",message="`verify` needs a trust store, and no other mode has one"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'verify' || !(has(self.ignoreExpiry) && self.ignoreExpiry) && !(has(self.advertiseCANames) && self.advertiseCANames)",message="`ignoreExpiry` and `advertiseCANames` are for `verify`"
 type MutualAuthentication struct {
-	// Mode is off; passthrough, which hands the client's certificate on to the target; or verify,
-	// which admits only clients with a certificate that the trust store vouches for.
+	// Mode is off; passthrough, which hands the client's certificate on to the target; or verify, which admits only
+	// clients with a certificate that the trust store has issued.
 	// +kubebuilder:validation:Enum=off;passthrough;verify
 	Mode string `json:"mode"`
 	// TrustStore is the name or the ARN of the trust store.
 	// +kubebuilder:validation:MinLength=1
 	TrustStore string `json:"trustStore,omitempty"`
-	// IgnoreExpiry lets certificates in that have expired.
+	// IgnoreExpiry admits clients whose certificates have expired.
 	IgnoreExpiry bool `json:"ignoreExpiry,omitempty"`
-	// AdvertiseCANames tells clients whose certificates are taken.
+	// AdvertiseCANames sends clients the names of the accepted certificate authorities.
 	AdvertiseCANames bool `json:"advertiseCANames,omitempty"`
 }
 
-// SharedGroup is a load balancer that several namespaces share.
+// SharedGroup is a group of Ingresses of several namespaces, which share a load balancer.
 type SharedGroup struct {
 	// Name is the value of the annotation fairlead.dev/group.
 	// +kubebuilder:validation:MaxLength=63
@@ -390,16 +383,16 @@ type SharedGroup struct {
 	Name string `json:"name"`
 	// NamespaceSelector selects the namespaces that may join; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
-	// Owner is the namespace that decides, besides the class, about whole ports and the whole load
-	// balancer: its Ingresses say which clients may connect, which ports there are besides 80 and 443,
-	// and what else annotations say of ports and of the load balancer. Unset, the class alone decides, and the cloud's defaults
-	// hold where it says nothing. The owner has to be selected to join, as any other namespace.
+	// Owner is the namespace that decides, besides the class, about whole ports and the whole load balancer: its
+	// Ingresses decide which clients may connect, which ports there are besides 80 and 443, and other settings of
+	// ports and of the load balancer. Unset, the class alone decides, and the cloud's defaults hold where it says
+	// nothing. The owner has to be selected to join, as any other namespace.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Owner string `json:"owner,omitempty"`
 }
 
-// AllowedHosts are hosts that some namespaces may serve.
+// AllowedHosts lists hosts that the selected namespaces may serve.
 type AllowedHosts struct {
 	// NamespaceSelector selects the namespaces; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector,omitzero"`
@@ -427,9 +420,8 @@ type BoundTargetGroups struct {
 	TargetGroups []string `json:"targetGroups"`
 }
 
-// HealthCheck is how a cloud finds out whether a target can serve. Each field left out has a
-// default of its own, which the reference of annotations lists. They are not filled in here: what
-// an Ingress says instead has to be compared with what the class says, and nothing else.
+// HealthCheck says how targets are checked. A field that is left out has the default in the reference of annotations,
+// which is not filled in here: an Ingress is compared with what the class says.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.timeoutSeconds) ? self.timeoutSeconds : 5) < (has(self.intervalSeconds) ? self.intervalSeconds : 15)",message="the timeout (5 if unset) has to be shorter than the interval (15 if unset)"
 type HealthCheck struct {
@@ -437,11 +429,11 @@ type HealthCheck struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[!-~]*$`
 	Path string `json:"path,omitempty"`
-	// Port is a number from 1 to 65535, as text, or traffic-port for the one that serves.
+	// Port is a number from 1 to 65535, as text, or traffic-port for the port that requests are sent to.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self == 'traffic-port' || self.matches('^[0-9]+$') && int(self) >= 1 && int(self) <= 65535",message="must be a port from 1 to 65535, or traffic-port"
 	Port string `json:"port,omitempty"`
-	// Protocol that targets are checked with.
+	// Protocol of health checks.
 	// +kubebuilder:validation:Enum=HTTP;HTTPS
 	Protocol string `json:"protocol,omitempty"`
 	// IntervalSeconds is the time from one check of a target to the next.
@@ -456,7 +448,7 @@ type HealthCheck struct {
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=10
 	HealthyThreshold int `json:"healthyThreshold,omitempty"`
-	// UnhealthyThreshold is how many have to fail before it is not.
+	// UnhealthyThreshold is how many checks in a row have to fail before a target is not used.
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=10
 	UnhealthyThreshold int `json:"unhealthyThreshold,omitempty"`
@@ -519,7 +511,7 @@ const (
 	DeletionPolicyRetain = "Retain"
 )
 
-// LoadBalancerClass is the parameters of an IngressClass, kept in a namespace.
+// LoadBalancerClass has the parameters of an IngressClass, in a namespace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,shortName=lbc,categories=fairlead
@@ -535,7 +527,7 @@ type LoadBalancerClass struct {
 	Spec LoadBalancerClassSpec `json:"spec,omitempty"`
 }
 
-// LoadBalancerClassList is a list of them.
+// LoadBalancerClassList is a list of LoadBalancerClasses.
 //
 // +kubebuilder:object:root=true
 type LoadBalancerClassList struct {
@@ -545,7 +537,7 @@ type LoadBalancerClassList struct {
 	Items []LoadBalancerClass `json:"items"`
 }
 
-// ClusterLoadBalancerClass is the parameters of an IngressClass, for the whole cluster.
+// ClusterLoadBalancerClass has the parameters of an IngressClass, for the whole cluster.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=clbc,categories=fairlead
@@ -561,7 +553,7 @@ type ClusterLoadBalancerClass struct {
 	Spec LoadBalancerClassSpec `json:"spec,omitempty"`
 }
 
-// ClusterLoadBalancerClassList is a list of them.
+// ClusterLoadBalancerClassList is a list of ClusterLoadBalancerClasses.
 //
 // +kubebuilder:object:root=true
 type ClusterLoadBalancerClassList struct {

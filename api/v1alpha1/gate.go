@@ -2,8 +2,8 @@ package v1alpha1
 
 // This file is the readiness gate that Pods may declare.
 
-// TargetHealthGate is a readiness gate: a Pod that declares it is ready once the load balancers
-// that have it for a target find it healthy. It is the type of a condition of the Pod, too.
+// TargetHealthGate is a readiness gate: a Pod that declares it is ready once the load balancers that have the Pod as a
+// target find it healthy. It is also the type of the condition of the Pod.
 const TargetHealthGate = Group + "/target-health"
 
 // The reasons of this condition.

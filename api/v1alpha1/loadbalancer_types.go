@@ -13,8 +13,8 @@ import (
 // with the value "true": changes are planned and reported, and not carried out.
 const PausedAnnotation = Group + "/paused"
 
-// ConfirmVanishedAnnotation has the routes of Ingresses taken away that had vanished by a time,
-// which is its value as RFC 3339 has it. A time that is still to come confirms nothing.
+// ConfirmVanishedAnnotation confirms the loss of the Ingresses that had vanished by a time, so that their routes are
+// removed. The value is the time, as in RFC 3339. A time that is still to come confirms nothing.
 const ConfirmVanishedAnnotation = Group + "/confirm-vanished"
 
 // The types of a load balancer's conditions.
@@ -25,9 +25,8 @@ const (
 	ConditionProgrammed = "Programmed"
 	// ConditionDegraded says whether something needs attention, whatever is served meanwhile.
 	ConditionDegraded = "Degraded"
-	// ConditionWaiting says what something waits for that is to be done, once it has waited for 15 s.
-	// Its last transition is when the wait began. A load balancer that has not waited so long has no
-	// such condition.
+	// ConditionWaiting says what the load balancer waits for, once it has waited for 15 s. The last transition is the
+	// begin of the wait. A load balancer that has not waited so long has no such condition.
 	ConditionWaiting = "Waiting"
 )
 
@@ -78,41 +77,41 @@ type LoadBalancerSpec struct {
 	Key string `json:"key"`
 }
 
-// LoadBalancerStatus is the report, and the memory.
+// LoadBalancerStatus is the report on a load balancer, and the operator's record of it.
 type LoadBalancerStatus struct {
 	// Address is what clients connect to: the host name or, without one, the first IP address.
 	Address string `json:"address,omitempty"`
 	// IPs are the IP addresses, where the cloud says them.
 	// +listType=atomic
 	IPs []string `json:"ips,omitempty"`
-	// Members are the Ingresses, as namespace/name, oldest first. Where they are too many to be listed
-	// here the newest are left out, and memberCount counts them all the same.
+	// Members are the Ingresses, as namespace/name, oldest first. If there are too many, the newest are left out of
+	// the list; memberCount counts all.
 	// +listType=atomic
 	Members []string `json:"members,omitempty"`
-	// MemberCount is how many they are.
+	// MemberCount is the number of members.
 	MemberCount int32 `json:"memberCount"`
 	// Listeners are the ports, ascending.
 	// +listType=map
 	// +listMapKey=port
 	Listeners []ListenerStatus `json:"listeners,omitempty"`
-	// Rules are how many rules all listeners have together.
+	// Rules is the number of rules of all listeners.
 	Rules int32 `json:"rules"`
-	// RuleLimit is how many they may have; 0 if the cloud knows no limit.
+	// RuleLimit is the most rules that the load balancer may have; 0 if the cloud has no limit.
 	RuleLimit int32 `json:"ruleLimit,omitempty"`
 	// Conditions are Accepted, Programmed and Degraded, and Waiting once something has waited for 15
 	// s.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Diagnostics are about its Ingresses, at most 200.
+	// Diagnostics are those of the Ingresses, at most 200.
 	// +listType=atomic
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
-	// OmittedDiagnostics are how many more there are.
+	// OmittedDiagnostics is the number of further diagnostics.
 	OmittedDiagnostics int32 `json:"omittedDiagnostics,omitempty"`
 	// LastError is the reason why the last change of the load balancer failed.
 	LastError string `json:"lastError,omitempty"`
-	// Term is the replica that last began to carry out a plan, and which time it had the lease.
-	// A replica that does not find its own name here reads the cloud again.
+	// Term names the replica that last began to carry out a plan, and its term as leader. A replica that does not find
+	// its own name here reads the cloud again.
 	Term string `json:"term,omitempty"`
 	// LastPlan is the last plan that had steps, carried out or not.
 	LastPlan *PlanStatus `json:"lastPlan,omitempty"`
@@ -124,7 +123,7 @@ type LoadBalancerStatus struct {
 type ListenerStatus struct {
 	Port     int32  `json:"port"`
 	Protocol string `json:"protocol"`
-	// Rules are how many rules it has.
+	// Rules is the number of rules of the listener.
 	Rules int32 `json:"rules"`
 }
 
@@ -132,25 +131,25 @@ type ListenerStatus struct {
 type Diagnostic struct {
 	// Severity is error, warning or info.
 	Severity string `json:"severity"`
-	// Reason is one of those that the reference of diagnostics lists.
+	// Reason is the reason, from the reference of diagnostics.
 	Reason string `json:"reason"`
 	// Source is the kind, the object and the field, with spaces between them.
 	Source  string `json:"source"`
 	Message string `json:"message"`
 }
 
-// PlanStatus is a plan as its last run left it, if it was run.
+// PlanStatus is a plan, and how much of it was carried out.
 type PlanStatus struct {
-	// At is when the run ended, or when the plan was made that was not to be run.
+	// At is the end of the run, or the time of a plan that was not carried out.
 	At metav1.Time `json:"at,omitzero"`
-	// Summary is how many objects there were to create, change and delete.
+	// Summary has the number of objects to create, change and delete.
 	Summary string `json:"summary"`
-	// Done is how many of the steps were done.
+	// Done is the number of steps that were done.
 	Done int32 `json:"done"`
 	// Steps are in the order of the plan, at most 50.
 	// +listType=atomic
 	Steps []PlanStep `json:"steps,omitempty"`
-	// OmittedSteps are how many more there were.
+	// OmittedSteps is the number of further steps.
 	OmittedSteps int32 `json:"omittedSteps,omitempty"`
 }
 
@@ -165,78 +164,75 @@ type PlanStep struct {
 // versions, the overlap of a running move, rejections until the cloud repeats them, and which
 // namespace named a host first. Then the age of Ingresses decides.
 type Memory struct {
-	// Class is the spec of its class when something was last accepted. It is used if the class
-	// disappears. No schema validates it again: a check that is stricter than the one it passed must
-	// not keep the rest of the memory from being written.
+	// Class is the spec of the class when a version was last accepted. It is used if the class disappears. No schema
+	// validates it again: a stricter check must not keep the rest of the record from being written.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Class *LoadBalancerClassSpec `json:"class,omitempty"`
-	// Members are by namespace/name. The list is replaced as a whole: of a list with
-	// keys the metadata would have every name once more.
+	// Members has the record of each Ingress, by namespace/name. The list is replaced as a whole: with keys, the
+	// metadata of the object would have every name once more.
 	// +listType=atomic
 	Members []MemberMemory `json:"members,omitempty"`
-	// Versions are the last accepted versions of members where they take too much room among these:
-	// each part is compressed by gzip, and has the versions of some members by namespace/name.
+	// Versions has the last accepted versions of members, if they take too much room in the list of members. Each part
+	// is compressed by gzip, and has the versions of some members by namespace/name.
 	Versions map[string][]byte `json:"versions,omitempty"`
-	// Certificates are those of Secrets that the cloud has. One goes on being served while its Secret
-	// holds none that can be.
+	// Certificates has the certificates of Secrets that the cloud has. Such a certificate stays in service while its
+	// Secret has no valid one.
 	// +listType=atomic
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
-	// CloudCertificates are those that the cloud has of itself and that listeners show, with the hosts
-	// that they were chosen for. They go on being shown while the cloud cannot be asked for
-	// certificates.
+	// CloudCertificates has the certificates on listeners that are not from Secrets, with the hosts that they were
+	// chosen for. They stay while the cloud's certificates cannot be looked up.
 	// +listType=atomic
 	CloudCertificates []CloudCertificate `json:"cloudCertificates,omitempty"`
-	// Clients are those that users sign in with, of Secrets. One goes on being used while its Secret
-	// cannot be read.
+	// Clients has the sign-in clients of Secrets. Such a client stays in use while its Secret cannot be read.
 	// +listType=atomic
 	Clients []SecretClient `json:"clients,omitempty"`
-	// Hosts are the owners of the hosts of a group across namespaces.
+	// Hosts has the hosts of a group across namespaces with their owners.
 	// +listType=atomic
 	Hosts []HostOwner `json:"hosts,omitempty"`
-	// ClosedHosts are hosts for which no wildcard and no rule without a host answers, as an expectation
-	// rules the answer out.
+	// ClosedHosts has the hosts that answer 404 unless a rule names them, as an expectation forbids the answer of the
+	// Ingress that covers them.
 	// +listType=atomic
 	ClosedHosts []ClosedHost `json:"closedHosts,omitempty"`
-	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
+	// Rules has a digest of each rule that Fairlead made, if the class keeps rules of others.
 	// +listType=atomic
 	Rules []string `json:"rules,omitempty"`
-	// LostAt is when the LoadBalancer of a load balancer that exists was found to be gone, so that it
-	// was written anew.
+	// LostAt is when the LoadBalancer was found to be missing although the load balancer exists, and was written anew.
 	LostAt *metav1.Time `json:"lostAt,omitempty"`
 }
 
 // MemberMemory is the record of one Ingress.
 type MemberMemory struct {
-	// Ingress is its namespace/name.
+	// Ingress is the namespace/name of the Ingress.
 	Ingress string `json:"ingress"`
-	// LastAccepted is the version to fall back to.
+	// LastAccepted is the version that is served if a change is refused.
 	LastAccepted *AcceptedVersion `json:"lastAccepted,omitempty"`
-	// Forgotten says that there was such a version, and that it was dropped to make room.
+	// Forgotten is true if there was a last accepted version and it was dropped to make room.
 	Forgotten bool `json:"forgotten,omitempty"`
 	// Rejections are the versions that the cloud refused, and the certificates of its Secrets.
 	// +listType=atomic
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Previous is the key of the load balancer from which the Ingress moves to this one.
 	Previous string `json:"previous,omitempty"`
-	// Earlier are the keys of those that it was leaving already, where it has come back to this one.
+	// Earlier has the keys of load balancers that the Ingress was still leaving when it came back to this one.
 	// +listType=atomic
 	Earlier []string `json:"earlier,omitempty"`
-	// Move is the number of the move that brought the Ingress here last: of the load balancers that
-	// remember it, it belongs to the one with the highest.
+	// Move is the number of the move that brought the Ingress here last. The Ingress belongs to the load balancer
+	// whose record has the highest number.
 	Move int32 `json:"move,omitempty"`
 	// PublishedAt is when this address was first written into the status of the Ingress, after its
 	// last move to this load balancer. The grace of a move counts from then.
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 	// Served says that routes of the Ingress have been in the cloud.
 	Served bool `json:"served,omitempty"`
-	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is
-	// released once the class's moveGrace has passed since then.
+	// DepartedAt is when the Ingress was first seen without a class of Fairlead's. It is released after the moveGrace
+	// of the class.
 	DepartedAt *metav1.Time `json:"departedAt,omitempty"`
-	// VanishedAt is when the Ingress was first seen to be gone although it had not been released.
+	// VanishedAt is when the Ingress was first seen to be gone although the operator had not removed its finalizer.
 	VanishedAt *metav1.Time `json:"vanishedAt,omitempty"`
-	// Unconfirmed says that so many vanished with it that its routes go only once that is confirmed.
+	// Unconfirmed is true if several namespaces lost Ingresses, so that its routes are removed only after a
+	// confirmation.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
@@ -248,11 +244,11 @@ type SecretCertificate struct {
 	ID string `json:"id"`
 }
 
-// CloudCertificate is a certificate that the cloud has of itself.
+// CloudCertificate is a certificate of the cloud that is not from a Secret.
 type CloudCertificate struct {
-	// ID is its ID in the cloud.
+	// ID is the ID of the certificate in the cloud.
 	ID string `json:"id"`
-	// Hosts are those that it was chosen for.
+	// Hosts are the hosts that the certificate was chosen for.
 	// +listType=atomic
 	Hosts []string `json:"hosts,omitempty"`
 }
@@ -261,7 +257,7 @@ type CloudCertificate struct {
 type SecretClient struct {
 	// Secret is its namespace/name.
 	Secret string `json:"secret"`
-	// ID is the client's. It is no secret (RFC 6749, section 2.2).
+	// ID is the ID of the client. It is no secret (RFC 6749, section 2.2).
 	ID string `json:"id"`
 }
 
@@ -274,8 +270,8 @@ type HostOwner struct {
 	// Until is when the host is free for other namespaces. It is set while no Ingress of the owner
 	// names the host.
 	Until *metav1.Time `json:"until,omitempty"`
-	// Yields says that a certificate of another namespace with a name for the host was there before
-	// it, so that the host is not served over HTTPS.
+	// Yields is true if a certificate of another namespace with a name for the host came first, so that the host is
+	// not served over HTTPS.
 	Yields bool `json:"yields,omitempty"`
 }
 
@@ -291,14 +287,14 @@ type ClosedHost struct {
 
 // AcceptedVersion is a version of an Ingress that was compiled and programmed.
 type AcceptedVersion struct {
-	// At is when it was first accepted.
+	// At is when the version was first accepted.
 	At metav1.Time `json:"at,omitzero"`
-	// Created is when the Ingress was made. Its age counts on where the Ingress has vanished.
+	// Created is the creation time of the Ingress, which decides about its age also after it has vanished.
 	Created metav1.Time `json:"created,omitzero"`
-	// Annotations are those that Fairlead reads.
+	// Annotations are the annotations that Fairlead reads.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Spec is that of the Ingress. The API server has checked it where it comes from, and may know
-	// fields that this version does not.
+	// Spec is the spec of the Ingress. The API server has validated it there, and may know fields that this version
+	// does not.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -310,16 +306,15 @@ type Rejection struct {
 	// Version is a hash of the spec and the annotations that Fairlead reads, or the ID of a
 	// certificate.
 	Version string `json:"version"`
-	// Message is in the cloud's words.
+	// Message is the message of the cloud.
 	Message string `json:"message"`
-	// Capabilities stand for what the cloud was known to be able to do. Once it can do something
-	// else the version is tried again.
+	// Capabilities is a digest of the cloud's capabilities at the time. The version is tried again when they change.
 	Capabilities string `json:"capabilities,omitempty"`
-	// Until is when it is tried again in any case, where others may have made room by then.
+	// Until is when the version is tried again in any case, if others may have made room by then.
 	Until *metav1.Time `json:"until,omitempty"`
 }
 
-// LoadBalancer is the report on one load balancer, and the operator's memory of it.
+// LoadBalancer is the report on one load balancer, and the operator's record of it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,shortName=lb,categories=fairlead

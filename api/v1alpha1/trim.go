@@ -138,7 +138,7 @@ type entry struct {
 type rank int
 
 const (
-	told rank = iota
+	report rank = iota
 	accepted
 	rejection
 	reserved
@@ -172,7 +172,7 @@ func (t *trimming) weigh() error {
 		t.of(namespaceOf(name)).size += len(name) + len(`"",`)
 	}
 	for i, d := range slices.Backward(s.Diagnostics) { // of each list the last ones go first
-		if err := t.list(namespaceOfSource(d.Source), told, d, t.diagnostics, i); err != nil {
+		if err := t.list(namespaceOfSource(d.Source), report, d, t.diagnostics, i); err != nil {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func (t *trimming) weigh() error {
 	}
 	if s.LastPlan != nil {
 		for i, step := range slices.Backward(s.LastPlan.Steps) {
-			if err := t.list("", told, step, t.steps, i); err != nil {
+			if err := t.list("", report, step, t.steps, i); err != nil {
 				return err
 			}
 		}
