@@ -104,14 +104,14 @@ func (s *calls) make(ctx context.Context, name string, u *underWay, do func(cont
 
 type callKey struct{}
 
-// IsUrgent reports whether a call restricts or repairs what is served. A provider that calls its
-// cloud only so often makes these calls first.
+// IsUrgent reports whether a call restricts or repairs what is served. A provider with a rate limit makes these calls
+// first.
 func IsUrgent(ctx context.Context) bool {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c.isUrgent
 }
 
-// IsLate reports whether the operator no longer waits for a call. Then no change is begun.
+// IsLate reports whether the operator no longer waits for a call. Then the provider begins no change.
 func IsLate(ctx context.Context) bool {
 	c, _ := ctx.Value(callKey{}).(call)
 	return !c.until.IsZero() && time.Now().After(c.until)

@@ -24,16 +24,15 @@ import (
 // as it is, and another one with its text. Calls come from several goroutines. A change is
 // finished even if the operator no longer waits for it.
 type Provider interface {
-	// Capabilities are what load balancers can express, and how much of it. The operator sends nothing
-	// else.
+	// Capabilities describe what load balancers can express, and how much of it. The operator sends nothing else.
 	Capabilities() v1.Capabilities
 	// Lookup answers questions. The kit adds the entity tag of the capabilities.
 	Lookup(ctx context.Context, asked v1.Questions) (v1.Facts, error)
 	// List returns the keys of all load balancers.
 	List(ctx context.Context) ([]string, error)
-	// Observe returns what there is under a key. No step of the key is carried out meanwhile.
+	// Observe returns the current state of a key. No step of the key is carried out meanwhile.
 	Observe(ctx context.Context, key string, deep bool) (v1.Observed, error)
-	// Active reports whether a load balancer answers already.
+	// Active reports whether a load balancer answers requests.
 	Active(ctx context.Context, key string) (bool, error)
 	// Apply carries out steps that do not depend on each other, and returns a result for each, in the
 	// same order. No other step of the key is carried out meanwhile. The kit adds the IDs. An error

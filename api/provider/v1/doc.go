@@ -8,7 +8,7 @@
 // between.
 package v1
 
-// MediaType is that of every request and every answer but problems. The version is in it.
+// MediaType is the media type of every request and every answer except problems. It has the version.
 const MediaType = "application/vnd.fairlead.provider+json; version=1"
 
 // Version is the version of the protocol that this package describes.
@@ -27,7 +27,7 @@ const (
 
 // The headers of the protocol that HTTP does not define.
 const (
-	// HeaderTimeout is how many milliseconds the operator waits for the answer of this attempt. A
+	// HeaderTimeout is the number of milliseconds for which the operator waits for the answer of this attempt. A
 	// provider does not begin a step after that.
 	HeaderTimeout = "Fairlead-Timeout"
 	// HeaderRequestID is the operator's name for the call, the same in each attempt. A provider writes
@@ -35,9 +35,8 @@ const (
 	HeaderRequestID = "Request-Id"
 )
 
-// PriorityUrgent is the header Priority (https://www.rfc-editor.org/rfc/rfc9218) of steps that
-// restrict or repair what is served. A provider that calls its cloud only so often calls it for
-// these first.
+// PriorityUrgent is the header Priority (https://www.rfc-editor.org/rfc/rfc9218) of steps that restrict or repair what
+// is served. A provider with a rate limit does these first.
 const PriorityUrgent = "u=1"
 
 // The limits of a message, in bytes, before compression. A provider that cannot take a request of

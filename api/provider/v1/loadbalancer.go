@@ -14,12 +14,11 @@ type Settings struct {
 	Provider json.RawMessage `json:"provider,omitempty"`
 }
 
-// A LoadBalancer is what a step makes of a load balancer. Listeners and all else come with steps of
-// their own.
+// A LoadBalancer has the load balancer of a step, without its listeners, which have steps of their own.
 type LoadBalancer struct {
 	Settings Settings `json:"settings"`
-	// Digest stands for the settings. A provider keeps it with the load balancer and tells it when it
-	// is asked what is there, unless it tells the settings themselves.
+	// Digest is the digest of the settings. A provider stores it with the load balancer, and reports it unless it
+	// reports the settings themselves.
 	Digest string `json:"digest,omitempty"`
 	// Protected says that the cloud has to refuse to delete the load balancer.
 	Protected bool `json:"protected,omitempty"`
@@ -36,7 +35,7 @@ type Listener struct {
 	Default      Action           `json:"default"`
 }
 
-// ListenerSettings hold for a whole port.
+// ListenerSettings are the settings of a whole port.
 type ListenerSettings struct {
 	// Inbound are the ranges of addresses that may connect; none: all.
 	Inbound    []string           `json:"inbound,omitempty"`
@@ -44,11 +43,11 @@ type ListenerSettings struct {
 	Attributes map[string]string  `json:"attributes,omitempty"`
 	Clients    *ClientCertificate `json:"clientCertificates,omitempty"`
 	Tags       map[string]string  `json:"tags,omitempty"`
-	// SecretsDigest stands for the client secrets of all actions of the listener.
+	// SecretsDigest is the digest of the client secrets of all actions of the listener.
 	SecretsDigest string `json:"secretsDigest,omitempty"`
 }
 
-// ClientCertificate is what is done with the certificates of clients.
+// ClientCertificate says how certificates of clients are handled.
 type ClientCertificate struct {
 	Mode             string `json:"mode" enum:"off,passthrough,verify"`
 	TrustStore       string `json:"trustStore,omitempty"`
@@ -76,7 +75,7 @@ type Condition struct {
 	Regex []string `json:"regex,omitempty"`
 }
 
-// An Action is what is done with a request.
+// An Action is the answer to a request.
 type Action struct {
 	Kind string `json:"kind" enum:"forward,fixed,redirect"`
 
@@ -84,7 +83,7 @@ type Action struct {
 	Fixed    *Fixed    `json:"fixed,omitempty"`
 	Redirect *Redirect `json:"redirect,omitempty"`
 
-	// Auth has users sign in before anything else is done.
+	// Auth requires a sign-in or a token before the rest of the action.
 	Auth *Auth `json:"auth,omitempty"`
 	// Rewrite changes a request on its way to a target.
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
@@ -98,23 +97,22 @@ type Forward struct {
 	StickySeconds int32 `json:"stickySeconds,omitempty"`
 }
 
-// Weighted is one target group's share: its weight over the sum of all weights.
+// Weighted is a target group with its weight. Its share of requests is the weight over the sum of all weights.
 type Weighted struct {
 	TargetGroup string `json:"targetGroup"`
 	Weight      int32  `json:"weight"`
 }
 
-// Fixed is a response that the load balancer gives itself.
+// Fixed is a response of the load balancer itself.
 type Fixed struct {
 	Status      int    `json:"status"`
 	ContentType string `json:"contentType,omitempty"`
 	Body        string `json:"body,omitempty"`
 }
 
-// A Redirect sends the client elsewhere. A part of the URL that is missing or "" stays as it is,
-// the query included: it cannot be removed. #{protocol}, #{host}, #{port}, #{path} and #{query} in
-// a part stand for those of the request; #{path} is without its first slash, and #{port} that of
-// the listener.
+// A Redirect sends the client to another URL. A part of the URL that is missing or "" stays as it is, the query
+// included: it cannot be removed. #{protocol}, #{host}, #{port}, #{path} and #{query} in a part stand for those of the
+// request; #{path} is without its first slash, and #{port} that of the listener.
 type Redirect struct {
 	Status int    `json:"status"`
 	Scheme string `json:"scheme,omitempty"`
@@ -133,7 +131,7 @@ type Rewrite struct {
 	HostReplacement string `json:"hostReplacement,omitempty"`
 }
 
-// Auth asks for a signed-in user, or for a token.
+// Auth requires a signed-in user, or a token.
 type Auth struct {
 	Kind string `json:"kind" enum:"oidc,cognito,jwt"`
 
@@ -153,20 +151,21 @@ type Auth struct {
 	TimeoutSeconds int64             `json:"timeoutSeconds,omitempty"`
 	Parameters     map[string]string `json:"parameters,omitempty"`
 
-	// ClientSecret is in steps alone. A provider never tells it.
+	// ClientSecret is in steps only. A provider never reports it.
 	ClientSecret string `json:"clientSecret,omitempty"`
 	// KeepClientSecret says that the client secret is the one that the cloud has.
 	KeepClientSecret bool `json:"keepClientSecret,omitempty"`
 }
 
-// A Claim is one that a token has to make.
+// A Claim is a claim that a token needs.
 type Claim struct {
 	Name   string   `json:"name"`
 	Format string   `json:"format" enum:"single-string,string-array,space-separated-values"`
 	Values []string `json:"values"`
 }
 
-// A TargetGroup is where rules forward to. All but Settings stays the same as long as it exists.
+// A TargetGroup is a set of targets that rules forward to. Everything except Settings stays the same as long as it
+// exists.
 type TargetGroup struct {
 	ID         string `json:"id"`
 	Service    string `json:"service"` // namespace/name
@@ -175,21 +174,21 @@ type TargetGroup struct {
 	Protocol   string `json:"protocol,omitempty" enum:"HTTP,HTTPS"` // towards targets
 	Version    string `json:"version,omitempty" enum:"HTTP1,HTTP2,GRPC"`
 	Family     string `json:"family,omitempty" enum:"ipv4,ipv6"`
-	// Provider is spec.provider of the Backend: settings that only this provider understands. A target
-	// group of other settings is another one, with an ID of its own.
+	// Provider is spec.provider of the Backend: settings that only this provider understands. Other settings make
+	// another target group, with its own ID.
 	Provider json.RawMessage `json:"provider,omitempty"`
 	Settings GroupSettings   `json:"settings"`
 	Digest   string          `json:"digest,omitempty"` // stands for Settings
 }
 
-// GroupSettings are what of a target group changes in place.
+// GroupSettings are the settings of a target group that change in place.
 type GroupSettings struct {
 	Health     HealthCheck       `json:"healthCheck"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-// A HealthCheck asks targets whether they can be sent requests.
+// A HealthCheck says how targets are checked.
 type HealthCheck struct {
 	Path               string `json:"path,omitempty"`
 	Port               string `json:"port,omitempty"` // a number, or traffic-port
@@ -207,15 +206,15 @@ type Target struct {
 	Port    int32  `json:"port"`
 }
 
-// A Certificate is one that an Ingress brought.
+// A Certificate is a certificate that comes from a Secret.
 type Certificate struct {
 	ID    string            `json:"id"`
 	Hosts []string          `json:"hosts"`          // the names in it
 	Kind  string            `json:"kind,omitempty"` // what does not change when it is renewed
 	Tags  map[string]string `json:"tags,omitempty"`
-	// Digest stands for Tags.
+	// Digest is the digest of Tags.
 	Digest string `json:"digest,omitempty"`
-	// Chain and Key are PEM, in steps that import or replace. A provider never tells the key.
+	// Chain and Key are PEM, in steps that import or replace. A provider never reports the key.
 	Chain string `json:"chain,omitempty"`
 	Key   string `json:"key,omitempty"`
 }

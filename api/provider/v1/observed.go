@@ -10,8 +10,8 @@ type Observed struct {
 	Address *Address `json:"address,omitempty"`
 	Handle  string   `json:"handle,omitempty"`
 
-	// A provider tells the settings of an object, or the digest that came with them. If it tells the
-	// settings, the digest does not count.
+	// A provider reports the settings of an object, or the digest that came with them. If it reports the settings, the
+	// digest does not count.
 	Settings *Settings `json:"settings,omitempty"`
 	Digest   string    `json:"digest,omitempty"`
 
@@ -21,26 +21,25 @@ type Observed struct {
 
 	WebACL string `json:"webACL,omitempty"`
 	Shield string `json:"shield,omitempty"`
-	// class or others: by whose wish the cloud refuses to delete it
+	// class or others: the origin of the deletion protection
 	Protected string `json:"protected,omitempty"`
 	Firewall  string `json:"firewall,omitempty"`
-	// Unread are the reasons why settings could not be read. The operator takes these settings for
-	// what it wrote.
+	// Unread are the reasons why settings could not be read. The operator assumes that these settings are as it wrote
+	// them.
 	Unread []string `json:"unread,omitempty"`
 	// Impaired is the reason why the cloud serves the load balancer with less than it needs, such as
 	// too few addresses. It is reported, and changes nothing.
 	Impaired string `json:"impaired,omitempty"`
 }
 
-// Address is where a load balancer is reached.
+// Address is the address of a load balancer.
 type Address struct {
 	Hostname string       `json:"hostname,omitempty"`
 	IPs      []string     `json:"ips,omitempty"`
 	Ports    []PortMapped `json:"ports,omitempty"`
 }
 
-// PortMapped is a listener's port that is really reached at another one: the reachedAt of the
-// result of createListener.
+// PortMapped is a listener's port that clients reach at another port: the reachedAt in the result of createListener.
 type PortMapped struct {
 	Listener  int32 `json:"listener"`
 	ReachedAt int32 `json:"reachedAt"`
@@ -61,14 +60,14 @@ type ObservedListener struct {
 	Handle        string         `json:"handle,omitempty"`
 }
 
-// ObservedRule is a rule with its place. Lower priorities come first.
+// ObservedRule is a rule with its priority. Lower priorities come first.
 type ObservedRule struct {
 	Priority int    `json:"priority"`
 	Rule     Rule   `json:"rule"`
 	Handle   string `json:"handle,omitempty"`
 }
 
-// ObservedTargetGroup is a target group and whether requests can be sent to it.
+// ObservedTargetGroup is a target group, with its readiness for requests.
 type ObservedTargetGroup struct {
 	ID         string         `json:"id"`
 	Service    string         `json:"service"`
@@ -102,18 +101,17 @@ type Activity struct {
 	Active bool `json:"active"`
 }
 
-// LoadBalancerList is the keys of the load balancers that there are.
+// LoadBalancerList has the keys of all load balancers.
 type LoadBalancerList struct {
 	Keys []string `json:"keys"`
 }
 
-// TargetList is the members of a target group: with their states in an answer, without them in a
-// request.
+// TargetList has the members of a target group: with their states in an answer, without them in a request.
 type TargetList struct {
 	Targets []TargetHealth `json:"targets"`
 }
 
-// TargetHealth is a target and what the cloud thinks of it.
+// TargetHealth is a target with its health in the cloud.
 type TargetHealth struct {
 	Address string `json:"address"`
 	Port    int32  `json:"port"`

@@ -36,7 +36,7 @@ func TestOpenAPI(t *testing.T) {
 			{"version", strconv.Itoa(v1.Version)},
 			{"description", "What a schema cannot say is in protocol.md. Generated from api/provider/v1 by \"make generate\".\n\n" +
 				"Schemas of requests are closed: a provider refuses a field or a value that it does not know. Those of answers are open: an operator\n" +
-				"ignores a field that it does not know. A type that is in both has two schemas, and the name of the one of answers begins with Told.\n" +
+				"ignores a field that it does not know. A type that is in both has two schemas, and the name of the one of answers begins with Reported.\n" +
 				"Which fields of a step go with which op, and the values that a rule can have, stand in protocol.md.\n"},
 			{"license", object{{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}},
 		}},
@@ -53,7 +53,7 @@ func TestOpenAPI(t *testing.T) {
 				{"Unchanged", object{{"description", "The answer is the one that the operator has."}}},
 				{"Problem", object{
 					{"description", "Why the call failed."},
-					{"content", object{{v1.ProblemMediaType, object{{"schema", d.told(v1.Problem{})}}}}},
+					{"content", object{{v1.ProblemMediaType, object{{"schema", d.reported(v1.Problem{})}}}}},
 				}},
 			}},
 			{"schemas", &d.schemas},
@@ -127,7 +127,7 @@ var parameters = object{
 	{"traceparent", parameter("traceparent", "header", false, "W3C trace context.", text)},
 	{key, parameter(key, "query", true, "The key of the load balancer.", object{{"type", "string"}, {"minLength", 1}})},
 	{group, parameter(group, "query", true, "The ID of the target group.", object{{"type", "string"}, {"minLength", 1}})},
-	{deep, parameter(deep, "query", false, "Asks for what is really there, where an answer would come from memory.", object{{"type", "boolean"}})},
+	{deep, parameter(deep, "query", false, "Reads the cloud, even if there is a cached answer.", object{{"type", "boolean"}})},
 	{known, parameter(known, "header", false, "The ETag of an answer that the operator has.", text)},
 }
 
@@ -140,14 +140,14 @@ const (
 // paths are the calls.
 func (d *document) paths() object {
 	return object{
-		{v1.PathCapabilities, object{{"get", d.call("capabilities", "What load balancers can express", nil, d.told(v1.Capabilities{}), "", known)}}},
-		{v1.PathLookup, object{{"post", d.call("lookup", "Questions before rules are made", d.asked(v1.Questions{}), d.told(v1.Facts{}), "")}}},
-		{v1.PathLoadBalancers, object{{"get", d.call("list", "The keys of all load balancers", nil, d.told(v1.LoadBalancerList{}), "")}}},
-		{v1.PathLoadBalancer, object{{"get", d.call("observe", "What there is", nil, d.told(v1.Observed{}), "", key, deep)}}},
-		{v1.PathActive, object{{"get", d.call("active", "Whether it answers by now", nil, d.told(v1.Activity{}), "", key)}}},
-		{v1.PathSteps, object{{"post", d.call("apply", "Carry out steps", d.asked(v1.Apply{}), d.told(v1.Applied{}), "", key)}}},
+		{v1.PathCapabilities, object{{"get", d.call("capabilities", "What load balancers can express", nil, d.reported(v1.Capabilities{}), "", known)}}},
+		{v1.PathLookup, object{{"post", d.call("lookup", "Questions before rules are made", d.asked(v1.Questions{}), d.reported(v1.Facts{}), "")}}},
+		{v1.PathLoadBalancers, object{{"get", d.call("list", "The keys of all load balancers", nil, d.reported(v1.LoadBalancerList{}), "")}}},
+		{v1.PathLoadBalancer, object{{"get", d.call("observe", "What there is", nil, d.reported(v1.Observed{}), "", key, deep)}}},
+		{v1.PathActive, object{{"get", d.call("active", "Whether it answers by now", nil, d.reported(v1.Activity{}), "", key)}}},
+		{v1.PathSteps, object{{"post", d.call("apply", "Carry out steps", d.asked(v1.Apply{}), d.reported(v1.Applied{}), "", key)}}},
 		{v1.PathTargets, object{
-			{"get", d.call("targets", "Members and their health", nil, d.told(v1.TargetList{}), "", key, group)},
+			{"get", d.call("targets", "Members and their health", nil, d.reported(v1.TargetList{}), "", key, group)},
 			{"put", d.call("setTargets", "Replace the members", d.asked(v1.TargetList{}), nil, "The members are as they are to be.", key, group)},
 		}},
 	}
@@ -182,16 +182,16 @@ func (d *document) call(name, summary string, request, answer any, says string, 
 	return append(out, entry{"responses", append(responses, entry{"default", object{{"$ref", "#/components/responses/Problem"}}})})
 }
 
-// asked and told are schemas of messages.
-func (d *document) asked(message any) any { return d.schema(reflect.TypeOf(message), asked) }
-func (d *document) told(message any) any  { return d.schema(reflect.TypeOf(message), told) }
+// asked and reported are schemas of messages.
+func (d *document) asked(message any) any    { return d.schema(reflect.TypeOf(message), asked) }
+func (d *document) reported(message any) any { return d.schema(reflect.TypeOf(message), reported) }
 
 // A place is where in messages a type stands.
 type place string
 
 const (
-	asked place = ""     // in a request: closed, with the values that there are
-	told  place = "Told" // in an answer: open, with any values, for another hand can have made what is told
+	asked    place = ""         // in a request: closed, with the values that there are
+	reported place = "Reported" // in an answer: open, with any values, since others can have made what is reported
 )
 
 // inRequests are the types that requests are made of.
@@ -283,7 +283,7 @@ func (d *document) named(t reflect.Type, at place) object {
 		out = append(out, entry{"required", list(required)})
 	}
 	out = append(out, entry{"properties", properties})
-	if at != told {
+	if at != reported {
 		out = append(out, entry{"additionalProperties", false})
 	}
 	d.schemas[place].value = out
@@ -296,7 +296,7 @@ func (d *document) field(of reflect.Type, f reflect.StructField, at place) objec
 	if values := f.Tag.Get("enum"); values != "" {
 		kind := "enum"
 		if (at != asked || inRules[of]) && f.Name != "State" {
-			kind = "examples" // the rule of deleteRule is what was told, whatever another hand has made
+			kind = "examples" // the rule of deleteRule is what was reported, whatever another hand has made
 		}
 		out = append(out, entry{kind, list(strings.Split(values, ","))})
 	}

@@ -5,21 +5,20 @@ import (
 	"net/http"
 )
 
-// ProblemMediaType is that of problems (https://www.rfc-editor.org/rfc/rfc9457).
+// ProblemMediaType is the media type of problems (https://www.rfc-editor.org/rfc/rfc9457).
 const ProblemMediaType = "application/problem+json"
 
-// A Problem is why a call failed, or a step.
+// A Problem is the reason why a call or a step failed.
 type Problem struct {
 	Type   ProblemType `json:"type"`
 	Title  string      `json:"title,omitempty"`
 	Status int         `json:"status,omitempty"`
-	// Detail is shown to the people whose Ingress it concerns.
+	// Detail is shown to the authors of the Ingresses.
 	Detail string `json:"detail,omitempty"`
-	// RetryAfterSeconds is when it makes sense to ask again, if it is known. Of a call it stands in
-	// the header Retry-After, too.
+	// RetryAfterSeconds is the time after which to try again, if it is known. For a call, the header Retry-After has
+	// it, too.
 	RetryAfterSeconds int `json:"retryAfterSeconds,omitempty"`
-	// Versions are those of the protocol that the provider speaks, where it does not speak the one
-	// that it was called in.
+	// Versions are the versions of the protocol that the provider speaks, if the call has another one.
 	Versions []int `json:"versions,omitempty"`
 }
 
@@ -56,19 +55,19 @@ func NewProblem(kind ProblemType, detail string) *Problem {
 	return &p
 }
 
-// ProblemType is a kind of problem. An operator takes one that it does not know for about:blank.
+// ProblemType is a kind of problem. For the operator, an unknown type is about:blank.
 type ProblemType string
 
 // The kinds of problems, each with its status where it is that of a whole call.
 const (
-	ProblemPending   ProblemType = "urn:fairlead:problem:pending"   // 409: not yet; ask again later
-	ProblemRejected  ProblemType = "urn:fairlead:problem:rejected"  // 422: pointless until the objects change
+	ProblemPending   ProblemType = "urn:fairlead:problem:pending"   // 409: not yet; try again later
+	ProblemRejected  ProblemType = "urn:fairlead:problem:rejected"  // 422: it fails until the objects change
 	ProblemNoRoom    ProblemType = "urn:fairlead:problem:no-room"   // 422: rejected until there is room
-	ProblemDenied    ProblemType = "urn:fairlead:problem:denied"    // 403, 401: an administrator has to give rights
+	ProblemDenied    ProblemType = "urn:fairlead:problem:denied"    // 403, 401: the credentials lack a permission
 	ProblemThrottled ProblemType = "urn:fairlead:problem:throttled" // 429: too many calls
 	ProblemUnknown   ProblemType = "urn:fairlead:problem:unknown"   // 422: a field, a value or an op that the provider does not know
 	ProblemVersion   ProblemType = "urn:fairlead:problem:version"   // 406, 415: the provider does not speak this version
 	ProblemTooLarge  ProblemType = "urn:fairlead:problem:too-large" // 413
 	ProblemMalformed ProblemType = "urn:fairlead:problem:malformed" // 400, 404, 405
-	ProblemOther     ProblemType = "about:blank"                    // 500, 503: ask again, and ever more slowly
+	ProblemOther     ProblemType = "about:blank"                    // 500, 503: try again, with growing waits
 )

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Op is what a step does.
+// Op is the operation of a step.
 type Op string
 
 // The ops, in the order in which a new load balancer needs them. A provider refuses one that it
 // does not know with ProblemUnknown.
 const (
-	// CreateLoadBalancer makes it without listeners.
+	// CreateLoadBalancer makes a load balancer without listeners.
 	CreateLoadBalancer Op = "createLoadBalancer" // loadBalancer
-	// ModifyLoadBalancer replaces its settings, and whether it is protected.
+	// ModifyLoadBalancer replaces the settings of a load balancer, and its protection from deletion.
 	ModifyLoadBalancer Op = "modifyLoadBalancer" // loadBalancer
-	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and the
-	// firewall stay for steps of their own.
+	// DeleteLoadBalancer deletes a load balancer with its listeners and rules. Target groups, certificates and the
+	// firewall are deleted by steps of their own.
 	DeleteLoadBalancer Op = "deleteLoadBalancer"
 	// SetWebACL associates a web ACL in place of another one.
 	SetWebACL Op = "setWebACL" // webACL
@@ -30,8 +30,7 @@ const (
 
 	// ImportCertificate stores a certificate with its key.
 	ImportCertificate Op = "importCertificate" // certificate
-	// ReplaceCertificate makes the certificate of certificateID into another one: whatever serves the
-	// one serves the other from now on. The handle stays.
+	// ReplaceCertificate replaces the certificate certificateID by another one on all listeners. The handle stays.
 	ReplaceCertificate Op = "replaceCertificate" // certificateID, certificate
 	// ModifyCertificate replaces the tags of a certificate.
 	ModifyCertificate Op = "modifyCertificate" // certificate, without chain and key
@@ -39,16 +38,15 @@ const (
 
 	CreateTargetGroup Op = "createTargetGroup" // targetGroup
 	ModifyTargetGroup Op = "modifyTargetGroup" // targetGroup
-	// RegisterTargets registers a target group's first targets. It adds to those that are there.
+	// RegisterTargets registers the first targets of a target group. It removes none.
 	RegisterTargets Op = "registerTargets" // targetGroupID, targets
-	// AwaitTargets holds once the target group has a healthy target, and is pending until then. It
-	// changes nothing.
+	// AwaitTargets succeeds once the target group has a healthy target, and is pending until then. It changes nothing.
 	AwaitTargets      Op = "awaitTargets"      // targetGroupID
 	DeleteTargetGroup Op = "deleteTargetGroup" // targetGroupID
 
-	// CreateListener opens a port. A listener that is there for the same protocol stays as it is.
+	// CreateListener opens a port. An existing listener of the same protocol stays as it is.
 	CreateListener Op = "createListener" // listener
-	// ModifyListener changes all but the rules, and the certificates beyond the default one.
+	// ModifyListener changes everything except the rules and the further certificates.
 	ModifyListener    Op = "modifyListener"    // listener
 	AttachCertificate Op = "attachCertificate" // port, certificateID
 	DetachCertificate Op = "detachCertificate" // port, certificateID
@@ -62,15 +60,14 @@ const (
 	RenumberRules Op = "renumberRules" // port, priorities
 )
 
-// A Step is one change to one load balancer. Of the fields behind Op there are those that the op
-// names.
+// A Step is one change to one load balancer. Of the fields after Op, it has those of its op.
 type Step struct {
 	Op Op `json:"op"`
 
 	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
-	// its name or ID; "none" for none, "" for as it was found
+	// its name or ID; "none" removes it, "" leaves it as it is
 	WebACL        string       `json:"webACL,omitempty"`
-	Shield        string       `json:"shield,omitempty" enum:"on,off"` // "" for as it was found
+	Shield        string       `json:"shield,omitempty" enum:"on,off"` // "" leaves it as it is
 	Certificate   *Certificate `json:"certificate,omitempty"`
 	CertificateID string       `json:"certificateID,omitempty"`
 	TargetGroup   *TargetGroup `json:"targetGroup,omitempty"`
@@ -124,31 +121,30 @@ func FieldName(f reflect.StructField) string {
 	return name
 }
 
-// Renumbered is a rule that gets another priority.
+// Renumbered is the old and the new priority of a rule.
 type Renumbered struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 }
 
-// Apply is the request to carry out steps. None of them needs another one to be done before it.
+// Apply is the request to carry out steps, which do not depend on each other.
 type Apply struct {
 	Steps []Requested `json:"steps"`
 }
 
-// Requested is a step under an ID, which a request has once. A provider carries out the step of an
-// ID once: asked again, it gives the same result, for at least ten minutes and as long as its
-// process lasts.
+// Requested is a step with its ID, which a request has once. A provider carries out the step of an ID once: if the ID
+// arrives again, it answers with the same result, for at least ten minutes and as long as its process runs.
 type Requested struct {
 	ID   string `json:"id"`
 	Step Step   `json:"step"`
 }
 
-// Applied are the results of steps, each under its ID, in any order.
+// Applied has the results of steps, each with its ID, in any order.
 type Applied struct {
 	Results []Result `json:"results"`
 }
 
-// A Result is what came of a step: a Problem, or what the cloud assigned.
+// A Result is the result of a step: a Problem, or the values that the cloud assigned.
 type Result struct {
 	ID      string   `json:"id"`
 	Problem *Problem `json:"problem,omitempty"`
@@ -157,7 +153,7 @@ type Result struct {
 	Address  *Address `json:"address,omitempty"`  // of a new load balancer, as observations have it
 	Active   bool     `json:"active,omitempty"`   // a new load balancer answers already
 	Firewall string   `json:"firewall,omitempty"` // the handle of the firewall, where there is one
-	// ReachedAt is the port that a new listener is really reached at, where that is another one.
-	// Observations have it in address.ports: both are needed.
+	// ReachedAt is the port at which clients reach a new listener, if it is another one. Observations have it in
+	// address.ports: both are needed.
 	ReachedAt int32 `json:"reachedAt,omitempty"`
 }
