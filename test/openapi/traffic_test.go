@@ -122,7 +122,7 @@ func TestGoldenMessagesAreAsTheDocumentSays(t *testing.T) {
 	d := load(t)
 	schemas := map[string]string{
 		"step": "Step", "problem": "Problem", "observed": "Observed", "capabilities": "Capabilities", "questions": "Questions", "facts": "Facts",
-		"targets": "ToldTargetList", "applied": "Applied", "active": "Activity", "load": "LoadBalancerList",
+		"targets": "ReportedTargetList", "applied": "Applied", "active": "Activity", "load": "LoadBalancerList",
 	}
 	for file, text := range golden(t) {
 		kind, _, _ := strings.Cut(file, "-")
