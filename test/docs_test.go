@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -138,4 +139,30 @@ func mustRead(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestEachAnnotationOfTheOtherControllerIsAFeature: the page of features names each annotation of the dialect, itself or by
+// a pattern, and each of its rows has a test or a reason.
+func TestEachAnnotationOfTheOtherControllerIsAFeature(t *testing.T) {
+	page := string(mustRead(t, "../docs/reference/features.md"))
+	var patterns []*regexp.Regexp
+	for _, name := range regexp.MustCompile("`([a-z0-9.*-]+)`").FindAllStringSubmatch(page, -1) {
+		text := strings.ReplaceAll(regexp.QuoteMeta(name[1]), `\*`, `.*`)
+		patterns = append(patterns, regexp.MustCompile("^"+text+"$"))
+	}
+	dialect := string(mustRead(t, "../docs/reference/dialect-alb.md"))
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(dialect, -1)
+	if len(rows) < 50 {
+		t.Fatalf("%d annotations; the expression finds too few", len(rows))
+	}
+	for _, row := range rows {
+		if !slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(row[1]) }) {
+			t.Errorf("docs/reference/features.md does not name %s", row[1])
+		}
+	}
+	for _, line := range strings.Split(page, "\n") {
+		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| ") && (len(cells) != 3 || strings.Trim(cells[2], " |") == "") {
+			t.Errorf("neither a test nor a reason: %s", line)
+		}
+	}
 }
