@@ -48,15 +48,17 @@ func (n names) print(w io.Writer, format output.Format) error {
 	return nil
 }
 
-// lookUp finds an annotation, with or without a value, or a reason. It does not find URLs.
+// lookUp finds an annotation, with or without a value, or a reason of diagnostics or conditions. It does not find URLs.
 func lookUp(word string) (name, bool) {
 	for _, r := range diag.Reasons {
 		if strings.EqualFold(string(r.Reason), word) {
-			return name{
-				{"reason", string(r.Reason)}, {"it means", r.Meaning}, {"do this", r.Remedy},
-				{"page", "docs/reference/diagnostics.md#" + strings.ToLower(string(r.Reason))},
-			}, true
+			n := name{{"reason", string(r.Reason)}, {"it means", r.Meaning}, {"do this", r.Remedy}}
+			return append(append(n, conditionsWith(word)...),
+				[2]string{"page", "docs/reference/diagnostics.md#" + strings.ToLower(string(r.Reason))}), true
 		}
+	}
+	if n, found := lookUpCondition(word); found {
+		return n, true
 	}
 	key, value, given := strings.Cut(word, "=")
 	if strings.Contains(key, "://") || strings.Count(key, "/") > 1 {

@@ -14,7 +14,7 @@ import (
 // This file writes the reference pages of the operator's settings, from their table, and of check,
 // and checks that the committed pages are the same.
 
-//go:generate go test -short . -run ^Test(Reference|SchemasReference|Transcripts|MigrateReports|MigrateWrites)$ -update
+//go:generate go test -short . -run ^Test(Reference|ConditionsReference|SchemasReference|Transcripts|MigrateReports|MigrateWrites)$ -update
 
 func TestReference(t *testing.T) {
 	page.Check(t, "../docs/reference/run.md", runPage())
