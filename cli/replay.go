@@ -257,7 +257,7 @@ func (r replayed) then(cmd *cobra.Command, from opposite) (side, error) {
 func (r replayed) compile(
 	cmd *cobra.Command, with access.Clouds, before, after *side,
 ) (traffic.Configurations, error) {
-	out := traffic.Configurations{Names: r.names, Change: after != nil, Told: r.observed != ""}
+	out := traffic.Configurations{Names: r.names, Change: after != nil, Assumed: r.observed != ""}
 	state, err := r.loadBalancers(cmd, with, before)
 	if err != nil {
 		return out, err

@@ -65,7 +65,7 @@ func unique(files []string) []string {
 }
 
 // filesIn returns a file, or the files in a directory. A directory inside it that cannot be read is
-// returned like a file, so that it is told as one.
+// returned like a file, so that it is reported as one.
 func filesIn(path string) ([]string, error) {
 	about, err := os.Stat(path)
 	if path == Stdin || err == nil && !about.IsDir() {
@@ -109,7 +109,7 @@ func withoutPath(err error) error {
 // gzipMark begins what gzip has compressed (RFC 1952, 2.3.1).
 const gzipMark = "\x1f\x8b"
 
-// open opens a file. What gzip has compressed is told by its content, and decompressed.
+// open opens a file. What gzip has compressed is recognised by its content, and decompressed.
 func open(file string, stdin io.Reader) (io.Reader, io.Closer, error) {
 	raw, closer := stdin, io.Closer(io.NopCloser(nil))
 	if file != Stdin {

@@ -19,7 +19,7 @@ type Configurations struct {
 	After    []*precedence.Table // after a change
 	Change   bool                // there is one
 	Observed map[lb.Key]*lb.Observed
-	Told     bool                       // that these are in the cloud
+	Assumed  bool                       // that these are in the cloud
 	Foreign  map[lb.Key]map[int32][]int // priorities of rules that the class keeps, by port
 	Names    []string                   // NAME=KEY for load balancers in logs
 }
@@ -27,11 +27,11 @@ type Configurations struct {
 // Setup returns these for a replay.
 func (c Configurations) Setup() (*replay.Setup, error) {
 	names := map[lb.Key][]string{}
-	for _, told := range c.Names {
-		name, key, found := strings.Cut(told, "=")
+	for _, pair := range c.Names {
+		name, key, found := strings.Cut(pair, "=")
 		if !found || !slices.Contains(c.keys(), key) {
 			return nil, fmt.Errorf("--load-balancer %s: it must be a name in logs, = and the key of one of "+
-				"the load balancers: %s", told, strings.Join(c.keys(), ", "))
+				"the load balancers: %s", pair, strings.Join(c.keys(), ", "))
 		}
 		names[lb.Key(key)] = append(names[lb.Key(key)], name)
 	}
@@ -41,7 +41,7 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 		if t != nil && len(t.Listeners) > 0 {
 			// The lines are those of Application Load Balancers.
 			out.Balancers = append(out.Balancers, replay.Balancer{Table: t, After: after[t],
-				Observed: c.Observed[t.Key], Told: c.Told, Dialect: lb.ALB().Dialect, Names: names[t.Key],
+				Observed: c.Observed[t.Key], Assumed: c.Assumed, Dialect: lb.ALB().Dialect, Names: names[t.Key],
 				Foreign: c.Foreign[t.Key]})
 		}
 	}

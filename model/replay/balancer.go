@@ -18,9 +18,9 @@ type Balancer struct {
 	// Observed is the load balancer in the cloud. Priorities and target groups that do not exist there
 	// yet are not known.
 	Observed *lb.Observed
-	// Told: Observed counts as being in the cloud, even if it is from a plan that creates a load
+	// Assumed: Observed counts as being in the cloud, even if it is from a plan that creates a load
 	// balancer: it got the priorities of that plan, which may have changed since.
-	Told    bool
+	Assumed bool
 	Dialect lb.Dialect
 	// Foreign has the priorities of foreign rules that the class keeps, by port.
 	Foreign map[int32][]int
@@ -53,7 +53,7 @@ func newBalancer(setup *Balancer) *balancer {
 		b.after = newTable(setup.After)
 	}
 	o := setup.Observed
-	if o == nil || !o.Exists || o.Handle == "" && !setup.Told {
+	if o == nil || !o.Exists || o.Handle == "" && !setup.Assumed {
 		return b
 	}
 	b.planned = o.Handle == ""
@@ -93,8 +93,8 @@ func (s *Balancer) hasName(name string) bool {
 		}
 	}
 	short := shortName(name)
-	for _, told := range s.Names {
-		if told == name || told == short {
+	for _, other := range s.Names {
+		if other == name || other == short {
 			return true
 		}
 	}

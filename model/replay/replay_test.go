@@ -183,7 +183,7 @@ func TestVerdicts(t *testing.T) {
 	told.Balancers[0].Observed = observed()
 	told.Balancers[0].Observed.Handle, told.Balancers[0].Observed.Listeners[0].Rules[1].Handle = "", ""
 	doubtful := &Setup{Balancers: slices.Clone(told.Balancers)}
-	told.Balancers[0].Told = true
+	told.Balancers[0].Assumed = true
 	guarded := web("k", "/", "/api")
 	guarded.Listeners[0].Protocol = routing.HTTPS
 	guarded.Routes[0].Action.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test"}
