@@ -366,7 +366,7 @@ type side struct {
 func compareSides(
 	cmd *cobra.Command, with access.Clouds, before, after *side,
 ) (comparison.Report, error) {
-	old, now, told, err := bothTables(cmd, with, before, after)
+	old, now, notes, err := bothTables(cmd, with, before, after)
 	if err != nil {
 		return comparison.Report{}, err
 	}
@@ -383,20 +383,20 @@ func compareSides(
 		in = before.input
 	}
 	if before.live || after.live {
-		told = nil // classes of a cluster that do not exist are no omission of the caller
+		notes = nil // classes of a cluster that do not exist are no omission of the caller
 	}
-	report.NotCompared = notServed(&in, len(old)+len(now), told, " in either configuration")
+	report.NotCompared = notServed(&in, len(old)+len(now), notes, " in either configuration")
 	return report, nil
 }
 
 func bothTables(
 	cmd *cobra.Command, with access.Clouds, before, after *side,
-) (old, now []*precedence.Table, told []diag.Diagnostic, err error) {
+) (old, now []*precedence.Table, notes []diag.Diagnostic, err error) {
 	err = errors.Join(before.addRecordedSecrets(after), after.addRecordedSecrets(before))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	old, told, err = before.tables(cmd, with)
+	old, notes, err = before.tables(cmd, with)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -405,34 +405,34 @@ func bothTables(
 		return nil, nil, nil, err
 	}
 	assumed := slices.Concat(before.assumed(), after.assumed())
-	if missing := program.MissingSecrets(append(told, more...)); len(missing) > 0 {
+	if missing := program.MissingSecrets(append(notes, more...)); len(missing) > 0 {
 		known := []int{len(before.objects.Secrets), len(after.objects.Secrets)}
 		if err := source.AddToBoth(&before.objects, &after.objects, missing); err != nil {
 			return nil, nil, nil, err
 		}
 		assumed = append(assumed, namesOf(before.objects.Secrets[known[0]:])...)
-		if old, told, err = before.tables(cmd, with); err != nil {
+		if old, notes, err = before.tables(cmd, with); err != nil {
 			return nil, nil, nil, err
 		}
 		if now, more, err = after.tables(cmd, with); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	told = append(told, more...)
-	if err := warnUnserved(cmd, before.live || after.live, told); err != nil {
+	notes = append(notes, more...)
+	if err := warnUnserved(cmd, before.live || after.live, notes); err != nil {
 		return nil, nil, nil, err
 	}
 	saved.MakeAlike(assumed, old, now)
 	if before.state != nil || after.state != nil {
 		old, now = saved.WithoutClientSecrets(old), saved.WithoutClientSecrets(now)
 	}
-	return old, now, told, nil
+	return old, now, notes, nil
 }
 
 // warnUnserved prints a warning about Ingresses that are not served.
 func warnUnserved(cmd *cobra.Command, live bool, diagnostics []diag.Diagnostic) error {
-	told := program.Unserved(diagnostics, live)
-	return output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
+	notes := program.Unserved(diagnostics, live)
+	return output.Diagnostics(cmd.ErrOrStderr(), notes, output.PaletteOf(cmd.ErrOrStderr()))
 }
 
 // addRecordedSecrets adds to a saved state the Secrets that it was compiled with, so that they do
@@ -506,18 +506,18 @@ func (s side) programs(
 // compileAssuming compiles the objects with the Secrets that are missing, and returns their names.
 func (s side) compileAssuming(
 	cmd *cobra.Command, with access.Clouds,
-) (tables []*precedence.Table, assumed []string, told []diag.Diagnostic, err error) {
-	tables, told, err = s.tables(cmd, with)
-	missing := program.MissingSecrets(told)
+) (tables []*precedence.Table, assumed []string, notes []diag.Diagnostic, err error) {
+	tables, notes, err = s.tables(cmd, with)
+	missing := program.MissingSecrets(notes)
 	if err != nil || len(missing) == 0 {
-		return tables, nil, told, err
+		return tables, nil, notes, err
 	}
 	known := len(s.objects.Secrets)
 	if err := source.AddToBoth(&s.objects, &ingress.Objects{}, missing); err != nil {
 		return nil, nil, nil, err
 	}
-	tables, told, err = s.tables(cmd, with)
-	return tables, namesOf(s.objects.Secrets[known:]), told, err
+	tables, notes, err = s.tables(cmd, with)
+	return tables, namesOf(s.objects.Secrets[known:]), notes, err
 }
 
 // saved returns the configuration as a state, with the missing Secrets and without them.

@@ -272,7 +272,7 @@ func (c compilation) notServed(q routing.Request, e answer.Explanation) []answer
 	})
 	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
-		// A Service that several paths name is told at the first of them.
+		// A Service that several paths name is reported at the first of them.
 		answers := e.Outcome.Service != "" && strings.Contains(d.Message, e.Outcome.Service)
 		names := func(ing *networkingv1.Ingress) bool {
 			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace &&

@@ -148,7 +148,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 	}
 }
 
-// TestAProblemCostsItself: B4. What cannot be read is told with its file and line, and everything else
+// TestAProblemCostsItself: B4. What cannot be read is reported with its file and line, and everything else
 // is planned and explained.
 func TestAProblemCostsItself(t *testing.T) {
 	good := ingressYAML("web", "a.example.com", "/")

@@ -112,11 +112,11 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	_, _, told, err := found.compileAssuming(cmd, with)
+	_, _, notes, err := found.compileAssuming(cmd, with)
 	if err != nil {
 		return err
 	}
-	report := reportMigration(&found, places, told)
+	report := reportMigration(&found, places, notes)
 	if len(report.Ingresses) == 0 && len(report.Decisions) == 0 {
 		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of the AWS Load "+
 			"Balancer Controller: --class-name names its classes"))

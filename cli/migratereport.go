@@ -95,9 +95,9 @@ func byOutcome(a, b dialect.Outcome) int {
 }
 
 // reportMigration says what becomes of the Ingresses, with what the compiler found.
-func reportMigration(s *side, places manifests.Places, told []diag.Diagnostic) migration {
+func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) migration {
 	if !s.live {
-		told = program.AmongFiles(told)
+		notes = program.AmongFiles(notes)
 	}
 	r := migration{Decisions: []decision{}, Ingresses: []migratedIngress{}}
 	readings := ingress.Readings(s.objects, s.options)
@@ -106,7 +106,7 @@ func reportMigration(s *side, places manifests.Places, told []diag.Diagnostic) m
 	})
 	counted := map[string]bool{} // annotations of Services that several Ingresses refer to
 	for _, name := range names {
-		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], told)}
+		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], notes)}
 		if at, known := places.Of("Ingress "+one.Name, ""); known {
 			one.Place = at.String()
 		}
@@ -127,7 +127,7 @@ func reportMigration(s *side, places manifests.Places, told []diag.Diagnostic) m
 		r.Ingresses = append(r.Ingresses, one)
 	}
 	r.Summary.Others = len(s.objects.Ingresses) - len(names)
-	r.decideAboutClasses(told)
+	r.decideAboutClasses(notes)
 	r.addBindings(s, places)
 	slices.SortStableFunc(r.Decisions, func(a, b decision) int {
 		return cmp.Or(byOutcome(a.Outcome, b.Outcome), len(b.Objects)-len(a.Objects))
@@ -137,7 +137,7 @@ func reportMigration(s *side, places manifests.Places, told []diag.Diagnostic) m
 
 // fieldsOf returns the verdicts of an Ingress and its Services, with the errors of the compiler, and its
 // warnings about annotations that the dialect takes.
-func fieldsOf(name ingress.Name, reading *dialect.Reading, told []diag.Diagnostic) []ofObject {
+func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnostic) []ofObject {
 	out := []ofObject{}
 	for _, v := range reading.Verdicts {
 		f := ofObject{"Ingress " + name.String(), fieldVerdict{v.Key, v.Outcome, v.Message, ""}}
@@ -154,7 +154,7 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, told []diag.Diagnosti
 			return d.Reason == diag.AnnotationForeign && v.Message != "" && strings.Contains(d.Message, v.Message)
 		})
 	}
-	for _, d := range told {
+	for _, d := range notes {
 		of := d.Source
 		if of.Kind != "Ingress" || of.Namespace != name.Namespace || of.Name != name.Name || said(d) {
 			continue
@@ -213,8 +213,8 @@ func (r *migration) decide(f ofObject, places manifests.Places) {
 }
 
 // decideAboutClasses adds the errors in classes and their parameters.
-func (r *migration) decideAboutClasses(told []diag.Diagnostic) {
-	for _, d := range told {
+func (r *migration) decideAboutClasses(notes []diag.Diagnostic) {
+	for _, d := range notes {
 		if d.Severity == diag.Error && d.Source.Namespace == "" && strings.Contains(d.Source.Kind, "Class") {
 			object := diag.Source{Kind: d.Source.Kind, Name: d.Source.Name}
 			r.Decisions = append(r.Decisions, decision{

@@ -363,7 +363,7 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	if err != nil {
 		return err
 	}
-	old, now, told, err := bothTables(cmd, with, &before, &after)
+	old, now, notes, err := bothTables(cmd, with, &before, &after)
 	if err != nil {
 		return err
 	}
@@ -375,7 +375,7 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	found.Exposures = append(found.Exposures, otherSettings(settings, others)...)
 	report := comparison.ReportOf(found, len(old)+len(now), comparison.ProblemsOf(nil, after.problems))
 	if !v.live {
-		report.NotCompared = notServed(&v.Input, len(now), told, "")
+		report.NotCompared = notServed(&v.Input, len(now), notes, "")
 	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
 		return err

@@ -91,7 +91,7 @@ func TestANamespaceWithoutIngressesIsNamed(t *testing.T) {
 	}
 }
 
-// TestMistakesInCommandLines are told in words that say what to do.
+// TestMistakesInCommandLines are reported in words that say what to do.
 func TestMistakesInCommandLines(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/")})
 	log := directory(t, map[string]string{"a.log": accessLine("http://a.example.com:80/")})

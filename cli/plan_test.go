@@ -270,7 +270,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 		}
 		told := slices.ContainsFunc(got.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.UnknownRule })
 		if told != (c.steps == 0) {
-			t.Errorf("%s: %v is told", why, got.Diagnostics)
+			t.Errorf("%s: %v is reported", why, got.Diagnostics)
 		}
 	}
 }

@@ -41,14 +41,14 @@ func (s side) unfollowed(
 		return nil, nil
 	}
 	s.objects = refusing(s.objects)
-	_, told, err := s.tables(cmd, with)
+	_, notes, err := s.tables(cmd, with)
 	if err != nil {
 		return nil, err
 	}
 	var out []compare.Exposure
 	for _, ing := range s.objects.Ingresses {
 		var found []string
-		for _, d := range told {
+		for _, d := range notes {
 			if d.Reason == diag.AnnotationForeign && d.Severity == diag.Error &&
 				d.Source.Namespace == ing.Namespace && d.Source.Name == ing.Name {
 				found = append(found, namedIn(d.Message, names[ing])...)

@@ -116,14 +116,14 @@ func runVerify(
 	if err != nil {
 		return err
 	}
-	tables, told, err := found.complete(cmd, with)
+	tables, notes, err := found.complete(cmd, with)
 	if err != nil {
 		return err
 	}
 	report := checkExpectations(all, tables, places)
 	if !in.live {
-		report.NotChecked = append(notServed(&in.Input, len(tables), told, ""),
-			aboutNothing(&in.Input, report, told)...)
+		report.NotChecked = append(notServed(&in.Input, len(tables), notes, ""),
+			aboutNothing(&in.Input, report, notes)...)
 	}
 	reasons := errNotServed(report.NotChecked)
 	for _, p := range found.problems {
@@ -147,9 +147,9 @@ func runVerify(
 // its requests, where an Ingress is refused: another provider may serve it, and the cluster may still
 // serve its last accepted version.
 func aboutNothing(
-	in *source.Input, report verifyReport, told []diag.Diagnostic,
+	in *source.Input, report verifyReport, notes []diag.Diagnostic,
 ) (out []string) {
-	refused := slices.DeleteFunc(program.AmongFiles(told), func(d diag.Diagnostic) bool {
+	refused := slices.DeleteFunc(program.AmongFiles(notes), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error || d.Source.Kind != "Ingress"
 	})
 	if len(refused) == 0 {

@@ -171,7 +171,7 @@ func TestVerifyReadsEachConfigMapOfAFile(t *testing.T) {
 }
 
 // TestVerifyOfBrokenManifests: what can be read is verified, and the exit code is that of an error.
-// Ingresses that are on no load balancer are told, and so are expectations that they leave unused.
+// Ingresses that are on no load balancer are reported, and so are expectations that they leave unused.
 func TestVerifyOfBrokenManifests(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + ingressYAML("bad", "BAD_HOST", "/")})
 	_, got := verify(t, "expectations: [{name: none, must: {answered: false}}]", dir)

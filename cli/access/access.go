@@ -57,7 +57,7 @@ func (c Cluster) Config() (*rest.Config, error) {
 		&clientcmd.ConfigOverrides{CurrentContext: c.context}).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, errors.New("finding the cluster: " +
-			"there is none around this process, neither --kubeconfig nor KUBECONFIG names one, " +
+			"this process is not in a cluster, neither --kubeconfig nor KUBECONFIG names one, " +
 			"and there is no ~/.kube/config")
 	}
 	if err != nil {

@@ -148,7 +148,7 @@ func (i identity) kind() (k Kind, ok bool, err error) {
 	return Kind{}, false, nil
 }
 
-// served has the kinds of the groups whose misspelt kinds are told.
+// served has the kinds of the groups whose misspelt kinds are reported.
 var served = func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, networkingv1.AddToScheme,

@@ -37,7 +37,7 @@ func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 // Load reads every object, as the function Load does.
 func (f Files) Load(ctx context.Context) (ingress.Objects, Places, error) {
 	l := loader{places: Places{}, namespace: cmp.Or(f.Namespace, metav1.NamespaceDefault),
-		budget: cmp.Or(f.Budget, new(Budget)), told: map[string]int{}, generated: map[string]int{}}
+		budget: cmp.Or(f.Budget, new(Budget)), counts: map[string]int{}, generated: map[string]int{}}
 	files, err := f.list(&l)
 	if err != nil {
 		return ingress.Objects{}, nil, err
@@ -98,33 +98,33 @@ type loader struct {
 	problems  Problems
 	namespace string // of objects that name none
 	budget    *Budget
-	told      map[string]int // problems of each file
+	counts    map[string]int // problems of each file
 	generated map[string]int // objects with each generateName
 	// kustomizations counts the files that were kustomizations alone; one of their directories.
 	kustomizations int
 	kustomization  string
 }
 
-// mostTold is how many problems of one file are told.
-const mostTold = 100
+// mostListed is how many problems of one file are listed.
+const mostListed = 100
 
 // problem records a problem of an object, of a document, or of a file.
 func (l *loader) problem(p Problem) {
-	switch told := l.told[p.File]; {
-	case told < mostTold:
+	switch n := l.counts[p.File]; {
+	case n < mostListed:
 		l.problems = append(l.problems, p)
-	case told == mostTold:
+	case n == mostListed:
 		l.problems = append(l.problems, Problem{Place: p.Place,
 			Message: "from here on there are more problems, which are left out"})
 	}
-	l.told[p.File]++
+	l.counts[p.File]++
 }
 
 // about records a problem of an object in a document, at the line of the field that the error
 // names.
 func (l *loader) about(doc document, object string, err error) {
 	place := Place{doc.file, doc.line}
-	if l.told[doc.file] <= mostTold {
+	if l.counts[doc.file] <= mostListed {
 		place = doc.place(fieldOf(err))
 	}
 	l.problem(Problem{Place: place, Object: object, Message: OneLine(err.Error())})

@@ -99,7 +99,7 @@ func (f Files) list(l *loader) ([]string, error) {
 }
 
 // inside returns the manifests of a directory by name: those that kubectl reads, which are hidden
-// ones, too. A directory inside it that cannot be read is returned like a file, so that it is told
+// ones, too. A directory inside it that cannot be read is returned like a file, so that it is reported
 // as one.
 func (f Files) inside(l *loader, dir string) ([]string, error) {
 	var files, unsearched, unbuilt []string

@@ -9,7 +9,7 @@ import (
 )
 
 // This file reads what plan -o json or -o yaml has printed. A flag names such a file: it is never
-// told from manifests by its content, which the author of a change writes.
+// distinguished from manifests by its content, which the author of a change writes.
 
 // MostBytes is the limit for the size of a file.
 const MostBytes = 1 << 30

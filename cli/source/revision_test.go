@@ -283,7 +283,7 @@ func command(t *testing.T, args ...string) {
 	}
 }
 
-// TestADirectoryWithoutARepository is told in words.
+// TestADirectoryWithoutARepository is reported in words.
 func TestADirectoryWithoutARepository(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, err := Checkout(t.Context(), "main")
