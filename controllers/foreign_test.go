@@ -61,7 +61,7 @@ func TestAnIngressThatAnotherControllerRestrictsIsRefused(t *testing.T) {
 	w.change("shop", removeAnnotation(authURL))
 	w.answers("shop", "http://shop.test/", "web-1")
 
-	// What is served stays, and is told.
+	// What is served stays, and is reported.
 	w.change("shop", func(i *networkingv1.Ingress) {
 		i.Annotations[authURL] = "https://login.test"
 		i.Spec.Rules[0].HTTP.Paths[0].Path = "/new"
@@ -106,7 +106,7 @@ func TestAnIngressIsRefusedAsLongAsItsServiceIsRestricted(t *testing.T) {
 	w.annotateService("web", "konghq.com/plugins", "")
 	w.answers("shop", "http://shop.test/", "web-1")
 
-	// A Service that gets one while the Ingress is served costs no request, and is told.
+	// A Service that gets one while the Ingress is served costs no request, and is reported.
 	w.annotateService("web", "cloud.google.com/backend-config", `{"default": "iap"}`)
 	w.eventually(func() error {
 		if slices.ContainsFunc(w.notes("shop"), func(note string) bool {

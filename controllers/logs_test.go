@@ -57,7 +57,7 @@ func TestLogsSayWhatTheyAreAbout(t *testing.T) {
 		if fields["reconcileID"] != "" && about == "" {
 			t.Errorf("it does not say which load balancer or Ingress it is about: %s", line)
 		}
-		if fields["msg"] == "told an Ingress" {
+		if fields["msg"] == "reported to an Ingress" {
 			told = append(told, strings.TrimPrefix(fields["ingress"], w.namespace+"/")+" "+fields["reason"])
 		}
 		if strings.Contains(fields["err"]+fields["why"], "no such rights") {

@@ -80,7 +80,7 @@ func TestWhatOthersMakeRoomForIsTriedAgain(t *testing.T) {
 		t.Errorf("the cloud was asked %d times", n)
 	}
 	if diff := cmp.Diff([]string{"Rejected"}, w.reasons("late")); diff != "" {
-		t.Errorf("what is refused again is told (-want +got):\n%s", diff)
+		t.Errorf("what is refused again is reported (-want +got):\n%s", diff)
 	}
 
 	w.cloud.no.Store(nil)
@@ -193,7 +193,7 @@ func TestACertificateThatTheCloudRefusesCostsNoPlainHTTP(t *testing.T) {
 	w.calm()
 	w.answers("late", "http://late.example/", "web-1")
 	if told := w.reasons("late"); !slices.Equal(told, []string{"CertificateRefused"}) {
-		t.Errorf("what is refused again is told: %v", told)
+		t.Errorf("what is refused again is reported: %v", told)
 	}
 
 	w.cloud.no.Store(nil)

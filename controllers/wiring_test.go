@@ -178,7 +178,7 @@ func (o Options) forTest(t *testing.T) Options {
 	return o
 }
 
-// Nothing is added after an addition that is refused, and the error is told.
+// Nothing is added after an addition that is refused, and the error is reported.
 func TestWiringEndsAtTheFirstError(t *testing.T) {
 	options := Options{ReadinessGates: true, ManageClass: "fairlead"}
 	all := slices.Insert(usual(), 12, "controller ingressclass 17")

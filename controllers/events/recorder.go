@@ -97,7 +97,7 @@ func (h *Recorder) Send(ctx context.Context, n Event) error {
 	err := h.writer.Create(ctx, e)
 	switch {
 	case err == nil: // events last an hour
-		l.Info("told "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
+		l.Info("reported to "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		// the namespace is being deleted or is gone, or events are not permitted
 		l.V(1).Info("sending an event", "problem", err.Error())

@@ -177,7 +177,7 @@ func TestRefusedEvents(t *testing.T) {
 			if err := h.Send(WithIngress(ctx, web), e); !errors.Is(err, c.want) {
 				t.Errorf("the error is %v, want %v", err, c.want)
 			}
-			if c.logged != (len(logged) == 1) || c.logged && (!strings.Contains(logged[0], "told an Ingress") || !strings.Contains(logged[0], "shop/web")) {
+			if c.logged != (len(logged) == 1) || c.logged && (!strings.Contains(logged[0], "reported to an Ingress") || !strings.Contains(logged[0], "shop/web")) {
 				t.Errorf("the log has %q", logged)
 			}
 			s.refuses = nil

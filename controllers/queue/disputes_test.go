@@ -56,7 +56,7 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 }
 
 // A load balancer has the disputes about itself and about its target groups, and none of another
-// load balancer. That about itself is told first, and all of them are forgotten together.
+// load balancer. That about itself is reported first, and all of them are forgotten together.
 func TestTheDisputesOfALoadBalancer(t *testing.T) {
 	const other = lb.Key("fairlead/shop/other/internal")
 	undone := []string{"register 10.0.0.1"}

@@ -140,13 +140,13 @@ func (c *Calls) Begin(ctx context.Context, name string, about ...any) func() {
 			w.AddSlow(1)
 		}
 	})
-	told := time.AfterFunc(tellOfCall, func() {
+	report := time.AfterFunc(tellOfCall, func() {
 		log.FromContext(ctx).Info("waits for an answer of the cloud, or for its turn to ask",
 			append([]any{"call", name, "for", tellOfCall.String()}, about...)...)
 	})
 	return func() {
 		slow.Stop()
-		told.Stop()
+		report.Stop()
 		c.mu.Lock()
 		delete(c.since, one)
 		c.mu.Unlock()
