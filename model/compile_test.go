@@ -174,7 +174,7 @@ func TestALimitThatIsLoweredTakesNothingAway(t *testing.T) {
 }
 
 // A Service with more targets than a cloud takes is served by some of them, and whoever asks for it
-// is told.
+// is reported.
 func TestTooManyTargetsAreSaid(t *testing.T) {
 	caps := lb.ALB()
 	o := many(2, false)

@@ -122,7 +122,7 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		tried := compiled(made)
 		built = &tried
 	}
-	// The message has no totals, as everybody would be told each change of one.
+	// The message has no totals, as each change of one would be reported to all.
 	broken, reason := strings.Join(whole.brokenLimits(c, f.InUse), ", and "), diag.QuotaExceeded
 	if len(brokenQuotas(whole.LoadBalancer, c, f.InUse)) == 0 {
 		reason = diag.TooComplex
@@ -131,10 +131,10 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		"would have %s; ", s.Key, broken)
 	several := s.Key.SharedGroup() != ""
 	rules := shareOf(whole.LoadBalancer, c, f.InUse, 1).Rules > 0
-	told := map[diag.Source]bool{}
+	reported := map[diag.Source]bool{}
 	for _, i := range made {
-		if source := possible[i].Source(); !told[source] {
-			told[source] = true
+		if source := possible[i].Source(); !reported[source] {
+			reported[source] = true
 			built.Diagnostics = append(built.Diagnostics,
 				diag.Diagnostic{Severity: diag.Error, Reason: reason,
 					Source: source, Message: message + possible[i].order(several, rules)})

@@ -47,10 +47,10 @@ func policyChain(f lb.Facts, protection ingress.CloudProtection,
 
 // applyPolicies returns the snapshot after all policies, with their diagnostics.
 func applyPolicies(s ingress.Snapshot, chain []policy) (ingress.Snapshot, []diag.Diagnostic) {
-	var found, told []diag.Diagnostic
+	var found, notes []diag.Diagnostic
 	for _, p := range chain {
-		s, told = p.apply(s)
-		found = slices.Concat(found, told)
+		s, notes = p.apply(s)
+		found = slices.Concat(found, notes)
 	}
 	return s, found
 }

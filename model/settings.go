@@ -13,7 +13,7 @@ import (
 // answer 503, with a diagnostic for each owner and backend. Refused has the reasons by settings.
 func refuseSettings(config *routing.Config, refused map[string]string) []diag.Diagnostic {
 	var found []diag.Diagnostic
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	check := func(a *routing.Action, owner routing.Owner, at diag.Source) {
 		for _, w := range a.Forward {
 			b := config.Backends[w.Backend]
@@ -21,8 +21,8 @@ func refuseSettings(config *routing.Config, refused map[string]string) []diag.Di
 			if b.Provider == "" || why == "" {
 				continue
 			}
-			if once := owner.String() + "\n" + string(b.ID); !told[once] {
-				told[once] = true
+			if once := owner.String() + "\n" + string(b.ID); !reported[once] {
+				reported[once] = true
 				found = append(found, diag.Diagnostic{Severity: diag.Error,
 					Reason: diag.SettingsRefused, Source: at,
 					Message: fmt.Sprintf("requests for Service %s are answered 503: the provider does not take "+

@@ -268,7 +268,7 @@ func TestAQuotaIsToldOnce(t *testing.T) {
 	}
 	first, more := told(3, 3, 3, 3), told(3, 3, 3, 3, 3)
 	if first == "" || first != more || !strings.Contains(first, "more rules than the 10") {
-		t.Errorf("of the quota is told %q, and then %q", first, more)
+		t.Errorf("of the quota is reported %q, and then %q", first, more)
 	}
 }
 

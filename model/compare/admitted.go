@@ -12,7 +12,7 @@ import (
 
 // This file finds requests that a Service newly gets from clients of other addresses: a condition on
 // the client's address kept them from it, on another port or load balancer, and no port let them
-// through. What the port's own conditions kept away is told by the comparison of its two answers.
+// through. What the port's own conditions kept away is found by the comparison of its two answers.
 
 // An admittedSearch compares the Services that a port forwards to with those before.
 type admittedSearch struct {
@@ -31,14 +31,14 @@ func (c *servedComparison) compareAddresses() {
 	all := slices.Concat(base, kept)
 	details := func(answers []string) []string { return admitted(answers, len(ways)) }
 	wanted := func(answers []string) bool { return len(details(answers)) > 0 }
-	told := map[int]bool{}
+	found := map[int]bool{}
 	for _, list := range kept {
 		lists := append(slices.Clip(base), list)
 		for _, f := range c.search(lists, wanted) {
-			if told[f.First] {
+			if found[f.First] {
 				continue
 			}
-			told[f.First] = true
+			found[f.First] = true
 			from := bounded(details(answersTo(all, f.Request)))
 			c.tell(f, verdict{Less, becauseOfAddresses, from})
 		}
@@ -81,7 +81,7 @@ func (s admittedSearch) after() []requests.Entry {
 func (s admittedSearch) lists() (ways, kept [][]requests.Entry) {
 	s.eachPort(func(p portBefore) {
 		entries := s.forwarding(p.candidates, p.entries, p.listener.Protocol)
-		if !p.own { // what its ranges newly admit is told as such
+		if !p.own { // what its ranges newly admit is reported as such
 			entries = admittedBy(p.listener, entries)
 		}
 		if slices.ContainsFunc(entries, func(e requests.Entry) bool { return e.Answer != "" }) {

@@ -128,13 +128,13 @@ func (c *servedComparison) compareGuards() {
 	if !c.mayLose() {
 		return
 	}
-	told := map[int]bool{}
+	found := map[int]bool{}
 	for _, wanted := range []Protection{Less, Unknown} {
 		for _, f := range c.search(lists, func(answers []string) bool {
 			return c.verdict(answers).Protection == wanted
 		}) {
-			if !told[f.First] {
-				told[f.First] = true
+			if !found[f.First] {
+				found[f.First] = true
 				c.tell(f, c.verdict(answersTo(lists, f.Request)))
 			}
 		}

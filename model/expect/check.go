@@ -239,12 +239,12 @@ func (c *checker) addViolation(
 			Why: "a defect of Fairlead: the specification confirms no violation by " + v.Curl})
 		return
 	}
-	told := func(o Violation) bool { // for other names of the host, which a condition on it divides
+	same := func(o Violation) bool { // for other names of the host, which a condition on it divides
 		return o.LoadBalancer == v.LoadBalancer && o.Port == v.Port && o.Host == v.Host &&
 			o.Source == v.Source && o.Answer.Route == v.Answer.Route &&
 			slices.Equal(o.Problems, v.Problems) && o.Request.Routed.Host != v.Request.Routed.Host
 	}
-	switch at := slices.IndexFunc(c.Violations, told); {
+	switch at := slices.IndexFunc(c.Violations, same); {
 	case at < 0:
 		c.Violations = append(c.Violations, v)
 	case len(v.Request.Routed.Path) < len(c.Violations[at].Request.Routed.Path):

@@ -23,7 +23,7 @@ func keys(snapshots []Snapshot) []routing.Key {
 	return out
 }
 
-// everything is what is told about all Ingresses, members or not.
+// everything is what is reported about all Ingresses, members or not.
 func everything(snapshots []Snapshot, unplaced []string) []string {
 	for _, s := range snapshots {
 		unplaced = append(unplaced, told(s.Diagnostics)...)

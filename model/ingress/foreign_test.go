@@ -61,7 +61,7 @@ func TestManifestsOfOtherControllers(t *testing.T) {
 	}
 }
 
-// checkTold checks that an annotation is told as what it does, once, and by a class that ignores it
+// checkTold checks that an annotation is reported as what it does, once, and by a class that ignores it
 // never.
 func checkTold(t *testing.T, policy, key, effect string, found []diag.Diagnostic) {
 	t.Helper()
@@ -82,7 +82,7 @@ func checkTold(t *testing.T, policy, key, effect string, found []diag.Diagnostic
 	case len(by) != 1:
 		t.Errorf("with foreignAnnotations %q %s is told %d times: %v", policy, key, len(by), found)
 	case (by[0].Severity == diag.Error) != (effect == "restricts" && policy != v1alpha1.ForeignWarn):
-		t.Errorf("with foreignAnnotations %q %s, which %s, is told as %s", policy, key, effect, by[0].Severity)
+		t.Errorf("with foreignAnnotations %q %s, which %s, is reported as %s", policy, key, effect, by[0].Severity)
 	}
 }
 
@@ -300,7 +300,7 @@ func TestMisplacedInAnotherCase(t *testing.T) {
 	}
 }
 
-// Annotations of a Service whose prefix was meant as ours are told as those with ours are.
+// Annotations of a Service whose prefix was meant as ours are reported as those with ours are.
 func TestMisplacedWithAMisspeltPrefix(t *testing.T) {
 	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing}
 	for key, want := range map[string]diag.Severity{

@@ -210,7 +210,7 @@ func splitIntoParts(settings []foreign.Setting) []part {
 		names[key] = append(names[key], s)
 	}
 	var out []part
-	told := 0
+	listed := 0
 	var now part
 	for _, key := range standsFor {
 		open := false // the list has names that key follows
@@ -222,7 +222,7 @@ func splitIntoParts(settings []foreign.Setting) []part {
 				out, now, open = append(out, now), part{}, false
 				if len(out) == mostForeignMessages {
 					last := &out[mostForeignMessages-1]
-					last.text += fmt.Sprintf(", and %d more", len(settings)-told)
+					last.text += fmt.Sprintf(", and %d more", len(settings)-listed)
 					return out
 				}
 			}
@@ -234,7 +234,7 @@ func splitIntoParts(settings []foreign.Setting) []part {
 			}
 			now.text += s.Name
 			now.settings = append(now.settings, s)
-			told++
+			listed++
 			open = true
 		}
 		if open {

@@ -362,19 +362,19 @@ func (o *MemberListeners) reuse(id routing.CertificateID) bool {
 // by a refused certificate, and the one whose certificate removes a host from HTTPS. There is one
 // diagnostic for each namespace.
 func (d *ListenerBuilder) TellOwners() []diag.Diagnostic {
-	type told struct {
+	type toOwner struct {
 		source    diag.Source
 		namespace string
 		first     bool
 	}
-	hosts := map[told]*nameList{}
+	hosts := map[toOwner]*nameList{}
 	for _, o := range d.overlaps {
-		to := told{o.by.Source().At(tlsField), o.Owner, false}
+		to := toOwner{o.by.Source().At(tlsField), o.Owner, false}
 		if o.First {
 			if o.Claim == nil {
 				continue
 			}
-			to = told{o.Claim.Source, o.by.Namespace, true}
+			to = toOwner{o.Claim.Source, o.by.Namespace, true}
 		}
 		if hosts[to] == nil {
 			hosts[to] = &nameList{}

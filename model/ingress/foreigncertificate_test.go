@@ -318,7 +318,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 	}
 }
 
-// A certificate of the cloud that is refused for one host of another namespace is told once for
+// A certificate of the cloud that is refused for one host of another namespace is reported once for
 // each host that is left out, and none is served in its place.
 func TestAllDiscoveredCertificatesAreForMore(t *testing.T) {
 	o := objectsOf(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))

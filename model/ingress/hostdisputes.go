@@ -14,19 +14,19 @@ import (
 // diagnostics to owners does not grow with the number of claimed hosts.
 func reportDisputes(owners *HostOwners) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	disputes, told := owners.Disputes(), map[routing.Owner]int{}
+	disputes, count := owners.Disputes(), map[routing.Owner]int{}
 	for _, d := range disputes {
-		if told[d.By]++; told[d.By] <= mostToldHosts {
+		if count[d.By]++; count[d.By] <= mostListedHosts {
 			out = append(out, reportToClaimant(d))
 		}
 	}
 	for _, d := range disputes {
-		if n := told[d.By]; n > mostToldHosts {
+		if n := count[d.By]; n > mostListedHosts {
 			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken,
 				Source: d.Source.At("spec"),
 				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here",
-					n-mostToldHosts)})
-			told[d.By] = 0
+					n-mostListedHosts)})
+			count[d.By] = 0
 		}
 	}
 	return append(out, reportToOwners(disputes)...)
@@ -35,25 +35,25 @@ func reportDisputes(owners *HostOwners) []diag.Diagnostic {
 // reportToClaimant returns the diagnostic for the Ingress whose claim is refused. The default
 // backend of an Ingress with own hosts still answers for these.
 func reportToClaimant(d HostDispute) diag.Diagnostic {
-	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
+	out := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
 	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or " +
 		"`hosts: Shared`"
 	switch {
 	case d.Host == routing.Any && d.Source.Field == defaultBackendField && d.HasHosts:
-		told.Severity = diag.Warning
-		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
+		out.Severity = diag.Warning
+		out.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
 			"this default backend answers on this Ingress's own hosts only", d.Owner)
 	case d.Host == routing.Any:
-		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
+		out.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
 			"what is for any host is not served here%s", d.Owner, remedy)
 	case d.Host == d.Taken:
-		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host,
+		out.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host,
 			d.Owner, remedy)
 	default:
-		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not "+
+		out.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not "+
 			"served here%s", d.Host, d.Taken, d.Owner, remedy)
 	}
-	return told
+	return out
 }
 
 // reportToOwners returns diagnostics for the Ingresses of the namespaces that own the hosts.

@@ -168,7 +168,7 @@ func (s *Snapshot) OwnedRules(m Member, rules []HostRule) []HostRule {
 
 // The limits of diagnostics about refused hosts.
 const (
-	mostToldHosts = 20 // hosts of one Ingress, one by one
+	mostListedHosts = 20 // hosts of one Ingress, one by one
 
 )
 

@@ -212,7 +212,7 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 	if len(toAlice) != 1 || !strings.Contains(toAlice[0], "h0.test, h1.test, h2.test and 997 more") {
 		t.Errorf("the owner is told %q", toAlice)
 	}
-	if len(toBob) != mostToldHosts+1 || !strings.HasPrefix(toBob[mostToldHosts], "980 more of its hosts") {
+	if len(toBob) != mostListedHosts+1 || !strings.HasPrefix(toBob[mostListedHosts], "980 more of its hosts") {
 		t.Errorf("the Ingress that asks is told %d sentences, the last of them %q", len(toBob), toBob[len(toBob)-1])
 	}
 }

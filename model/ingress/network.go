@@ -30,12 +30,12 @@ func NetworkOf(s Snapshot) DecidedNetwork {
 		IPFamily: s.Class.IPFamily, Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags,
 		SecurityGroups: s.Class.SecurityGroups}}
 	decide := func(annotation string, said func(settings.Values) string) (*Member, string) {
-		value, by, told := loadBalancerSetting{
+		value, by, notes := loadBalancerSetting{
 			Said: func(v settings.Values) (string, string) { return said(v), annotation },
 			Asks: func(value string) bool { return value != "" },
 			Same: func(a, b string) bool { return a == b },
 		}.Decide(s.Members)
-		out.found = append(out.found, told...)
+		out.found = append(out.found, notes...)
 		return by, value
 	}
 	if by, family := decide(settings.IPFamily, func(v settings.Values) string {

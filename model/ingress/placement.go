@@ -115,7 +115,7 @@ func (s *placement) keepLastGood(ing *networkingv1.Ingress,
 // the class no longer permits that version, ok is false, the load balancer stops serving it, and
 // there is a diagnostic.
 func (s *placement) permittedVersion(ing *networkingv1.Ingress, membership record.Membership,
-	class *Class) (m Member, told []diag.Diagnostic, ok bool) {
+	class *Class) (m Member, notes []diag.Diagnostic, ok bool) {
 	labels := s.NamespaceLabels(ing.Namespace)
 	withdrawn := class.Excludes(membership.Key, ing.Namespace, labels)
 	if withdrawn == "" {
@@ -127,9 +127,9 @@ func (s *placement) permittedVersion(ing *networkingv1.Ingress, membership recor
 	}
 	if withdrawn != "" {
 		s.stopServing(membership, class)
-		told = []diag.Diagnostic{tellWithdrawn(ing, membership.Key, withdrawn)}
+		notes = []diag.Diagnostic{tellWithdrawn(ing, membership.Key, withdrawn)}
 	}
-	return m, told, ok
+	return m, notes, ok
 }
 
 // leaving returns an Ingress as a member of a load balancer that it moves away from. Until the move
@@ -137,7 +137,7 @@ func (s *placement) permittedVersion(ing *networkingv1.Ingress, membership recor
 // the present version, the last accepted one is served there. If that class excludes the namespace,
 // the load balancer stops serving the Ingress.
 func (s *placement) leaving(m Member, membership record.Membership,
-	class *Class) (out Member, told []diag.Diagnostic, ok bool) {
+	class *Class) (out Member, notes []diag.Diagnostic, ok bool) {
 	if why := class.Excludes(membership.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
 		s.stopServing(membership, class)
 		d := tellWithdrawn(m.Ingress, membership.Key, why)
@@ -147,10 +147,10 @@ func (s *placement) leaving(m Member, membership record.Membership,
 	given, _, ok := readServed(class, membership.Key, m.Ingress)
 	out = NewMember(m.Ingress, given)
 	if !ok && membership.LastAccepted != nil {
-		out, told, ok = s.permittedVersion(m.Ingress, membership, class)
+		out, notes, ok = s.permittedVersion(m.Ingress, membership, class)
 	}
 	if !ok {
-		return Member{}, told, false
+		return Member{}, notes, false
 	}
 	out.Leaving = true
 	return out, nil, true

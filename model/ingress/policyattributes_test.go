@@ -30,7 +30,7 @@ func asking(t *testing.T, name string, whole bool, annotations map[string]string
 	}
 }
 
-// Each annotation of an attribute is decided by the oldest member that counts. The others are told,
+// Each annotation of an attribute is decided by the oldest member that counts. The others are reported,
 // unless they are about to leave.
 func TestTheOldestMemberDecidesAboutAnAttribute(t *testing.T) {
 	rows := 0

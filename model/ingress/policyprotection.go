@@ -77,12 +77,12 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 			out.WebACL = routing.Unsettled
 		}
 	}
-	shield, by, told := loadBalancerSetting{
+	shield, by, notes := loadBalancerSetting{
 		Said: func(v settings.Values) (string, string) { return v.Shield, settings.ShieldAdvanced },
 		Asks: func(v string) bool { return v == "true" },
 		Same: func(a, b string) bool { return a == b },
 	}.Decide(s.Members)
-	found = append(found, told...)
+	found = append(found, notes...)
 	switch {
 	case shield == "false":
 		out.Shield = routing.ShieldOff

@@ -57,7 +57,7 @@ func (d *ListenerBuilder) openSharedPorts(owner string, members []Member) {
 			at.narrow(m)
 			own := d.class.PortSettings(p.Port)
 			own.Port = p.Port
-			at.takeAttributes(m, own, func(diag.Reason, string) {}) // it is told when it is added
+			at.takeAttributes(m, own, func(diag.Reason, string) {}) // it is reported when it is added
 			if p.Protocol == v1alpha1.ProtocolHTTPS {
 				at.takePolicy(m)
 				at.takeMutual(m, p.Port)

@@ -128,7 +128,7 @@ func TestWhoDecidesAboutAPort(t *testing.T) {
 			want: []string{"HTTP 80 from all clients bob"},
 			told: []string{"error Exposed Ingress bob/b metadata.annotations[fairlead.dev/tls-policy]"},
 		},
-		"a TLS policy of the class for one port is told": {
+		"a TLS policy of the class for one port is reported": {
 			given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Ports: []v1alpha1.PortSettings{{Port: 443, TLSPolicy: "usual"}}}),
 				a("bob/b", 2, annotated("tls-policy", "strict"), tls("bob")), aSecret(t, "bob/cert", "bob.test")},
 			want: []string{"HTTP 80 from all clients bob", "HTTPS 443 from all clients policy usual bob"},

@@ -78,7 +78,7 @@ func TestGrouping(t *testing.T) {
 			given: []any{named, an("pay/a", edge)},
 			want:  map[routing.Key]string{"public/@edge/internal": "pay/a"},
 		},
-		"the scheme is in the key, and members that differ are told": {
+		"the scheme is in the key, and members that differ are reported": {
 			given: []any{shared, an("shop/a", annotated("group", "g"), annotated("scheme", "internet-facing")), an("shop/b", annotated("group", "g"))},
 			want:  map[routing.Key]string{"public/shop/@g/internal": "shop/b", "public/shop/@g/internet-facing": "shop/a"},
 			told: []string{

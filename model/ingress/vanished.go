@@ -53,7 +53,7 @@ func (s *placement) keepServing(vanished string) {
 // acceptedVersion returns permittedVersion for a vanished Ingress. If its namespace vanished, too,
 // only the annotations are checked.
 func (s *placement) acceptedVersion(ing *networkingv1.Ingress, membership record.Membership,
-	class *Class) (m Member, told []diag.Diagnostic, ok bool) {
+	class *Class) (m Member, notes []diag.Diagnostic, ok bool) {
 	if s.Namespaces[Name{Name: ing.Namespace}] != nil {
 		return s.permittedVersion(ing, membership, class)
 	}

@@ -30,11 +30,11 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	case s.distant(a, b):
 		return false
 	case a.Type == routing.Prefix:
-		some, _, told := s.Under(asker, b, a)
-		return some || !told
+		some, _, sure := s.Under(asker, b, a)
+		return some || !sure
 	case b.Type == routing.Prefix:
-		some, _, told := s.Under(asker, a, b)
-		return some || !told
+		some, _, sure := s.Under(asker, a, b)
+		return some || !sure
 	case comparePaths(a, b) > 0: // the answer is the same, and may be cached
 		a, b = b, a
 	}

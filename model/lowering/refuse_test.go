@@ -105,7 +105,7 @@ func TestNobodyIsSentFromHTTPSToHTTP(t *testing.T) {
 
 // A target group that keeps clients with a target shares requests with others only where these are
 // kept with a group, too: AWS refuses it otherwise. The requests go on, and who asked for the
-// attribute is told.
+// attribute is reported.
 func TestASharedGroupKeepsNoClients(t *testing.T) {
 	alone := aRoute("one", "x.a.test", routing.Root, "A", 0, 80)
 	sharing := func(host routing.Host, seconds int32) routing.Route {

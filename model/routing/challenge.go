@@ -9,8 +9,8 @@ import "strings"
 var ChallengePath = Path{Prefix, "/.well-known/acme-challenge"}
 
 // Challenges returns the paths that are let through of a path; rest reports whether it has others.
-// Told is false for a regular expression, whose text does not tell.
-func (p Path) Challenges() (through []Path, rest, told bool) {
+// Sure is false for a regular expression, whose text does not tell.
+func (p Path) Challenges() (through []Path, rest, sure bool) {
 	switch p.Type {
 	case Exact, Prefix:
 		switch {

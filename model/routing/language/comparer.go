@@ -182,8 +182,8 @@ func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
 }
 
 // Under reports, for an Ingress, whether a path matches some or all paths at and below a prefix.
-// Told is false if this is not known, as may be for globs and regular expressions.
-func (c *Comparer) Under(asker string, p, prefix routing.Path) (some, all, told bool) {
+// Sure is false if this is not known, as may be for globs and regular expressions.
+func (c *Comparer) Under(asker string, p, prefix routing.Path) (some, all, sure bool) {
 	if c.stepsLeft(asker) <= 0 {
 		return false, false, false
 	}
@@ -196,7 +196,7 @@ func (l *Cache) has(p routing.Path, path string) bool {
 	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return p.Matches(path)
 	}
-	if has, told := l.automaton(p).Has(path); told {
+	if has, sure := l.automaton(p).Has(path); sure {
 		return has
 	}
 	if p.Type == routing.Regex {

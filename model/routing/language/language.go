@@ -144,19 +144,19 @@ func StepsOf(p routing.Path) int {
 	return MostSteps + 1
 }
 
-// Has reports whether a text is in the language, and false for told if that is not known.
-func (l *Language) Has(text string) (has, told bool) {
-	state, told := l.stateAfter(text)
-	return told && state != Dead && l.Ends(state), told
+// Has reports whether a text is in the language, and false for sure if that is not known.
+func (l *Language) Has(text string) (has, sure bool) {
+	state, sure := l.stateAfter(text)
+	return sure && state != Dead && l.Ends(state), sure
 }
 
-// Under reports whether some or all paths at and below a prefix are in the language. Told is false
+// Under reports whether some or all paths at and below a prefix are in the language. Sure is false
 // if the automaton cannot decide this.
-func (l *Language) Under(prefix routing.Path) (some, all, told bool) {
-	state, told := l.stateAfter(prefix.Value)
+func (l *Language) Under(prefix routing.Path) (some, all, sure bool) {
+	state, sure := l.stateAfter(prefix.Value)
 	switch {
-	case !told || state == Dead:
-		return false, false, told
+	case !sure || state == Dead:
+		return false, false, sure
 	case prefix == routing.Root:
 		return true, l.TakesAll(state), true
 	}
@@ -164,8 +164,8 @@ func (l *Language) Under(prefix routing.Path) (some, all, told bool) {
 	return l.Ends(state) || below != Dead, l.Ends(state) && below != Dead && l.TakesAll(below), true
 }
 
-// stateAfter returns the state after a text. Told is false if the automaton lacks a character.
-func (l *Language) stateAfter(text string) (state int32, told bool) {
+// stateAfter returns the state after a text. Sure is false if the automaton lacks a character.
+func (l *Language) stateAfter(text string) (state int32, sure bool) {
 	if !l.known {
 		return Dead, false
 	}

@@ -56,8 +56,8 @@ func (t *Table) Parts(r *routing.Route, on routing.Protocol) []*routing.Route {
 // challenges is Path.Challenges, also of a regular expression. One that matches only some of these
 // requests, or may do so, lets none through.
 func (t *Table) challenges(r *routing.Route) (through []routing.Path, rest bool) {
-	through, rest, told := r.Path.Challenges()
-	if told {
+	through, rest, sure := r.Path.Challenges()
+	if sure {
 		return through, rest
 	}
 	asker := r.Owner.String()

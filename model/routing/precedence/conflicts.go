@@ -18,32 +18,32 @@ import (
 // Diagnostics returns diagnostics about conflicts, unreachable routes and hosts that keep their
 // misses, each once for all ports.
 func (t *Table) Diagnostics() []diag.Diagnostic {
-	told := map[diag.Diagnostic]bool{}
+	notes := map[diag.Diagnostic]bool{}
 	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
 		named := t.namedOn(port)
 		for _, level := range t.Levels(port) {
-			t.reportHidden(told, port, level)
-			t.reportUnsent(told, level)
-			t.reportLoops(told, port, level)
-			t.reportMisses(told, port, level)
-			t.reportShadowed(told, port, level, named[level.Host])
+			t.reportHidden(notes, port, level)
+			t.reportUnsent(notes, level)
+			t.reportLoops(notes, port, level)
+			t.reportMisses(notes, port, level)
+			t.reportShadowed(notes, port, level, named[level.Host])
 		}
 	}
-	t.reportShut(told)
-	t.reportKept(told)
-	t.reportLate(told)
-	t.reportDefaults(told)
-	t.reportOpen(told)
-	return diag.Sort(oncePerSource(told))
+	t.reportShut(notes)
+	t.reportKept(notes)
+	t.reportLate(notes)
+	t.reportDefaults(notes)
+	t.reportOpen(notes)
+	return diag.Sort(oncePerSource(notes))
 }
 
 // reportShut reports listed hosts that are closed on HTTP ports, once for each Ingress.
-func (t *Table) reportShut(told map[diag.Diagnostic]bool) {
+func (t *Table) reportShut(notes map[diag.Diagnostic]bool) {
 	done := map[string]bool{}
 	for _, n := range t.shut {
 		if owner := n.Owner.String(); !done[owner] {
 			done[owner] = true
-			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
+			notes[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
 				Message: fmt.Sprintf(
 					"a wildcard of another namespace stands for hosts that are listed, and what is for any host "+
 						"has more than %d paths for all of them: this host and those after it are not served over "+
@@ -54,12 +54,12 @@ func (t *Table) reportShut(told map[diag.Diagnostic]bool) {
 
 // reportKept reports hosts that keep their misses because too many routes would be repeated, once
 // for each Ingress.
-func (t *Table) reportKept(told map[diag.Diagnostic]bool) {
+func (t *Table) reportKept(notes map[diag.Diagnostic]bool) {
 	done := map[string]bool{}
 	for _, n := range t.kept {
 		if owner := n.Owner.String(); !done[owner] {
 			done[owner] = true
-			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
+			notes[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
 				Message: fmt.Sprintf(
 					"wildcards of other namespaces stand for hosts of this one, and its rules without a host "+
 						"have more than %d paths for all of them: "+
@@ -71,14 +71,14 @@ func (t *Table) reportKept(told map[diag.Diagnostic]bool) {
 }
 
 // oncePerSource keeps the first of diagnostics that differ only in their example request.
-func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
+func oncePerSource(notes map[diag.Diagnostic]bool) []diag.Diagnostic {
 	type subject struct {
 		source diag.Source
 		reason diag.Reason
 		before string // the sentence up to its example
 	}
 	kept := map[subject]diag.Diagnostic{}
-	for d := range told {
+	for d := range notes {
 		before, _, _ := strings.Cut(d.Message, ": try ")
 		s := subject{d.Source, d.Reason, before}
 		if old, ok := kept[s]; !ok ||
@@ -89,7 +89,7 @@ func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 	return slices.Collect(maps.Values(kept))
 }
 
-func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
+func (t *Table) reportHidden(notes map[diag.Diagnostic]bool, port int32, level *Level) {
 	_, hidden := level.Reachable()
 	for _, h := range hidden {
 		if h.Route.Host != level.Host && level.inOrder {
@@ -99,7 +99,7 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 			continue // what hides the redirect is reported
 		}
 		if len(h.By) == 0 {
-			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
+			notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
 				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"",
 					printable.Word(diag.Cut(h.Route.Path.Value)))}] = true
 			continue
@@ -113,7 +113,7 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 			}
 		}
 		if h.Same() {
-			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Conflict, Source: h.Route.Source,
+			notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Conflict, Source: h.Route.Source,
 				Message: fmt.Sprintf("%s claims the same requests and answers them, because %s%s",
 					h.By[0].Source, whySettled(h.By[0], h.Route, level.inOrder), example)}] = true
 			continue
@@ -122,7 +122,7 @@ func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *L
 		for i, by := range h.By {
 			names[i] = by.Source.String()
 		}
-		told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
+		notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
 			Message: fmt.Sprintf("every request for %s is answered by %s%s", h.Route.Path,
 				strings.Join(names, " and "), example)}] = true
 	}
@@ -144,7 +144,7 @@ func (t *Table) redirectsFirst(port int32, h Hidden) bool {
 }
 
 // reportLoops reports the redirects that lead to themselves.
-func (t *Table) reportLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
+func (t *Table) reportLoops(notes map[diag.Diagnostic]bool, port int32, level *Level) {
 	for _, r := range level.Routes {
 		if r.Action.Redirect == nil {
 			continue
@@ -158,7 +158,7 @@ func (t *Table) reportLoops(told map[diag.Diagnostic]bool, port int32, level *Le
 		host, _, _ := strings.Cut(rest, "/")
 		if r.Action.Redirect.Location(routing.Request{Port: port, Host: host, Path: path}, scheme,
 			"") == from {
-			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
+			notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
 				Message: "the redirect leads to itself: try " + t.curl(port, level.Host, path)}] = true
 		}
 	}
@@ -188,7 +188,7 @@ func whySettled(winner, loser *routing.Route, inOrder bool) string {
 
 // reportMisses reports, to both owners, requests that match no path of a host and that a less
 // specific host would have answered.
-func (t *Table) reportMisses(told map[diag.Diagnostic]bool, port int32, level *Level) {
+func (t *Table) reportMisses(notes map[diag.Diagnostic]bool, port int32, level *Level) {
 	if level.Host == routing.Any || level.Closed || level.beside || len(level.Routes) == 0 {
 		return
 	}
@@ -213,11 +213,11 @@ func (t *Table) reportMisses(told map[diag.Diagnostic]bool, port int32, level *L
 				continue
 			}
 			request := t.curl(port, level.Host, path)
-			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss,
+			notes[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss,
 				Source: level.Routes[0].Source.At(""),
 				Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s",
 					level.Host, r.Source, request)}] = true
-			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: r.Source,
+			notes[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: r.Source,
 				Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s",
 					request)}] = true
 			break
@@ -239,7 +239,7 @@ func (t *Table) namedOn(port int32) map[routing.Host]*routing.Name {
 // reportShadowed reports, to both owners, that a default backend for any host, or for hosts below a
 // wildcard, does not answer misses of a host that others name. The name is the first one of the
 // host on the port, or nil.
-func (t *Table) reportShadowed(told map[diag.Diagnostic]bool, port int32, level *Level,
+func (t *Table) reportShadowed(notes map[diag.Diagnostic]bool, port int32, level *Level,
 	name *routing.Name) {
 	if level.Host == routing.Any || level.Closed || name == nil || level.hasDefault() {
 		return
@@ -253,21 +253,21 @@ func (t *Table) reportShadowed(told map[diag.Diagnostic]bool, port int32, level 
 			continue
 		}
 		request := t.curl(port, level.Host, path)
-		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: name.Source.At(""),
+		notes[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: name.Source.At(""),
 			Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host,
 				below.Miss.Source, request)}] = true
-		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: below.Miss.Source,
+		notes[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: below.Miss.Source,
 			Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s",
 				request)}] = true
 	}
 }
 
 // reportUnsent reports paths that clients send in another spelling.
-func (t *Table) reportUnsent(told map[diag.Diagnostic]bool, level *Level) {
+func (t *Table) reportUnsent(notes map[diag.Diagnostic]bool, level *Level) {
 	for _, r := range level.Routes {
 		if sent := routing.Sendable(r.Path.Value); sent != r.Path.Value &&
 			(r.Path.Type == routing.Exact || r.Path.Type == routing.Prefix) {
-			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: r.Source,
+			notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: r.Source,
 				Message: fmt.Sprintf("no request has a path like %s: clients send it as %s",
 					printable.Word(diag.Cut(r.Path.Value)), diag.Cut(sent))}] = true
 		}
@@ -275,7 +275,7 @@ func (t *Table) reportUnsent(told map[diag.Diagnostic]bool, level *Level) {
 }
 
 // reportDefaults reports the default backends that answer no request, and those that share a host.
-func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
+func (t *Table) reportDefaults(notes map[diag.Diagnostic]bool) {
 	used := map[string]bool{} // by owner
 	for _, pt := range t.ports {
 		for _, level := range pt.levels {
@@ -297,7 +297,7 @@ func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
 					if winner := level.Miss; winner != nil &&
 						winner.Owner.String() != d.Owner.String() {
 						lost = true
-						told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
+						notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
 							Message: fmt.Sprintf("misses on host %s go to the older %s", n.Host, winner.Source)}] = true
 					}
 				}
@@ -308,7 +308,7 @@ func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
 		}
 		for _, port := range d.Ports {
 			if pt := t.ports[port]; pt != nil && pt.levels[routing.Any].Miss != nil {
-				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
+				notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
 					Message: fmt.Sprintf("requests that nothing matches go to the older %s",
 						pt.levels[routing.Any].Miss.Source)}] = true
 			}

@@ -101,8 +101,8 @@ func TestOpenRoutesAreBounded(t *testing.T) {
 	table := New(routing.Config{Routes: routes, Backends: backends, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTPS"}, {Port: 443, Protocol: "HTTPS"}}})
 	told := map[diag.Diagnostic]bool{}
 	table.reportOpen(told)
-	if len(told) != mostOpenTold {
-		t.Errorf("%d are told, want %d", len(told), mostOpenTold)
+	if len(told) != mostOpenNotes {
+		t.Errorf("%d notes, want %d", len(told), mostOpenNotes)
 	}
 	for d := range told {
 		if !strings.Contains(d.Message, ": try ") {

@@ -84,13 +84,13 @@ const giveHigherOrder = "give the Ingresses with these rules a higher order"
 
 // reportLate reports, once for each Ingress, routes of hosts that are closed because too many routes
 // of less specific hosts come before them.
-func (t *Table) reportLate(told map[diag.Diagnostic]bool) {
+func (t *Table) reportLate(notes map[diag.Diagnostic]bool) {
 	done := map[string]bool{}
 	for _, l := range t.Listeners {
 		for _, r := range t.ports[l.Port].late {
 			if owner := r.Owner.String(); !done[owner] {
 				done[owner] = true
-				told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: r.Source,
+				notes[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: r.Source,
 					Message: fmt.Sprintf("there are %s: this host and others are answered 404; %s",
 						t.tooMuchBefore(), giveHigherOrder)}] = true
 			}

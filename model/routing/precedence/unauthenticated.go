@@ -17,7 +17,7 @@ import (
 
 // Limits of the search and of diagnostics.
 const (
-	mostOpenTold = 10 // warnings for an Ingress
+	mostOpenNotes = 10 // warnings for an Ingress
 	mostSignIns  = 50 // authenticated routes of an Ingress that are tried on a port
 	mostDetours  = 5  // open routes to a Service that are tried for an authenticated one on a port
 )
@@ -41,7 +41,7 @@ type openRoute struct {
 
 // reportOpen reports open routes to the Service of an authenticated one, with a request that avoids
 // the sign-in.
-func (t *Table) reportOpen(told map[diag.Diagnostic]bool) {
+func (t *Table) reportOpen(notes map[diag.Diagnostic]bool) {
 	signIns := t.signIns()
 	if len(signIns) == 0 {
 		return
@@ -58,12 +58,12 @@ func (t *Table) reportOpen(told map[diag.Diagnostic]bool) {
 			for _, r := range t.detours(s, listener.Port, open) {
 				outcome := t.Match(r)
 				p := pair{s.source, outcome.Source}
-				if found[p] || count[owner] >= mostOpenTold || !t.isOpen(outcome, s) {
+				if found[p] || count[owner] >= mostOpenNotes || !t.isOpen(outcome, s) {
 					continue
 				}
 				found[p] = true
 				count[owner]++
-				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.OpenRoute, Source: s.source,
+				notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.OpenRoute, Source: s.source,
 					Message: fmt.Sprintf(
 						"Service %s is reached without signing in through %s: authenticate there too, or have the "+
 							"Service check who has signed in: try %s",
