@@ -201,8 +201,8 @@ func (r *run) alike() map[string]int {
 	return out
 }
 
-// told returns the error of a step that failed, and names as many more that failed alike.
-func (a applied) told(more int) error {
+// failure returns the error of a step that failed, and names as many more that failed alike.
+func (a applied) failure(more int) error {
 	doing, also := "applying "+a.step.Op(), ""
 	if _, waits := a.step.(plan.AwaitTargets); waits {
 		doing = "waiting for the targets of"
@@ -220,7 +220,7 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 	slices.SortFunc(r.failed, func(a, b applied) int { return a.index - b.index })
 	alike := r.alike()
 	for _, f := range r.failed {
-		failure := Rejection{f.step, r.plan.Steps[f.index].Origin, f.told(0)}
+		failure := Rejection{f.step, r.plan.Steps[f.index].Origin, f.failure(0)}
 		out.Failed = append(out.Failed, failure)
 		switch {
 		case errors.Is(f.err, ErrRejected):
@@ -232,8 +232,8 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 		case concerned(f.err):
 			errs = append(errs, failure.Err)
 		case more >= 0:
-			errs = append(errs, f.told(more))
-			alike[f.err.Error()] = 0 // the others are told
+			errs = append(errs, f.failure(more))
+			alike[f.err.Error()] = 0 // the others are reported
 		}
 	}
 	if cancelled != nil && r.done < len(r.plan.Steps) {

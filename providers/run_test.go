@@ -124,7 +124,7 @@ func TestRunGoesAsFarAsItCan(t *testing.T) {
 			err:     "applying create target group a: no healthy target: not yet",
 		},
 		"several errors": {
-			reason: "every error is told, in the order of the plan whatever order they came in",
+			reason: "every error is reported, in the order of the plan whatever order they came in",
 			plan:   steps("a", "b", "c"),
 			fail:   map[string]error{"a": odd, "c": providers.ErrDenied},
 			want:   []string{"b"},

@@ -192,10 +192,10 @@ func (p *group) Health() []lb.TargetHealth {
 
 // SetStates sets the states that the serving process has written. Members without a state are
 // initial.
-func (p *group) SetStates(told []lb.TargetHealth) {
+func (p *group) SetStates(read []lb.TargetHealth) {
 	states := map[lb.Target]lb.HealthState{}
 	p.others = nil
-	for _, t := range told {
+	for _, t := range read {
 		states[t.Target] = t.State
 		if t.State == lb.HealthDraining {
 			p.others = append(p.others, t)

@@ -46,7 +46,7 @@ func TestEachTrialMakesItsCalls(t *testing.T) {
 	})
 }
 
-// A call without an answer is told as the fault of the trial that made it.
+// A call without an answer is reported as the fault of the trial that made it.
 func TestACallWithoutAnAnswer(t *testing.T) {
 	n := 0
 	for _, trial := range trials {

@@ -24,7 +24,7 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 	if to.CleanupTimeout <= 0 {
 		to.CleanupTimeout = 5 * time.Minute
 	}
-	c := &client{Provider: to, secrets: map[string]string{}, told: map[string]bool{}}
+	c := &client{Provider: to, secrets: map[string]string{}, leaked: map[string]bool{}}
 	p := &probe{client: c, key: Prefix + strings.ToLower(rand.Text()[:10])}
 	if p.try(ctx, capabilitiesTrial) {
 		for _, t := range reading {

@@ -137,21 +137,21 @@ func (p *probe) expectVersionRefused(ctx context.Context, r request, status int)
 	if err := expectProblem(a, []int{status}, v1.ProblemVersion); err != nil {
 		return err
 	}
-	if told, _ := a.problem(); !slices.Contains(told.Versions, v1.Version) { // refused has read it
+	if reply, _ := a.problem(); !slices.Contains(reply.Versions, v1.Version) { // refused has read it
 		return fmt.Errorf("the problem has the versions %v; it has to have those that the "+
-			"provider speaks", told.Versions)
+			"provider speaks", reply.Versions)
 	}
 	return nil
 }
 
 // expectMissing reads a load balancer that does not exist.
 func (p *probe) expectMissing(ctx context.Context, key string) error {
-	var told v1.Observed
-	if err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {key}}, &told); err != nil {
+	var reply v1.Observed
+	if err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {key}}, &reply); err != nil {
 		return err
 	}
-	if told.Key != key || told.Exists {
-		return fmt.Errorf("asked for %q, it told of %q, exists: %v", key, told.Key, told.Exists)
+	if reply.Key != key || reply.Exists {
+		return fmt.Errorf("asked for %q, the answer is about %q, exists: %v", key, reply.Key, reply.Exists)
 	}
 	return nil
 }

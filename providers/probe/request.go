@@ -30,7 +30,7 @@ type client struct {
 
 	mu      sync.Mutex        // several requests are under way at once
 	secrets map[string]string // the names of values that no answer may hold, by a part of the value
-	told    map[string]bool   // the names of values that an answer held
+	leaked  map[string]bool   // the names of values that an answer held
 	// unanswered are requests with a body that ended without an answer: steps may be under way.
 	unanswered []request
 }
@@ -116,7 +116,7 @@ func (c *client) findSecrets(text []byte) {
 	defer c.mu.Unlock()
 	for secret, what := range c.secrets {
 		if strings.Contains(string(text), secret) {
-			c.told[what] = true
+			c.leaked[what] = true
 		}
 	}
 }
@@ -170,15 +170,15 @@ func (a answer) unexpectedStatus(want string) error {
 
 // result returns the result of the only step of a call.
 func (a answer) result(id string) (v1.Result, error) {
-	var told v1.Applied
-	if err := a.read(&told); err != nil {
+	var reply v1.Applied
+	if err := a.read(&reply); err != nil {
 		return v1.Result{}, err
 	}
-	if len(told.Results) != 1 || told.Results[0].ID != id {
+	if len(reply.Results) != 1 || reply.Results[0].ID != id {
 		return v1.Result{}, fmt.Errorf("one step was sent, and the answer has not one result with its "+
-			"ID, but %d results", len(told.Results))
+			"ID, but %d results", len(reply.Results))
 	}
-	return told.Results[0], nil
+	return reply.Results[0], nil
 }
 
 // expectProblem returns an error unless an answer is a problem of one of the types.

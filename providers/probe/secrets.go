@@ -118,9 +118,9 @@ var secretsTrial = trial{
 		switch {
 		case len(p.secrets) == 0:
 			return errSkipped("no certificate was sent")
-		case len(p.told) > 0:
+		case len(p.leaked) > 0:
 			return fmt.Errorf("an answer has %s in it",
-				strings.Join(slices.Sorted(maps.Keys(p.told)), " and "))
+				strings.Join(slices.Sorted(maps.Keys(p.leaked)), " and "))
 		}
 		return nil
 	},

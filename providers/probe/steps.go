@@ -60,17 +60,17 @@ func (p *probe) sendBatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var told v1.Applied
-	if err := a.read(&told); err != nil {
+	var reply v1.Applied
+	if err := a.read(&reply); err != nil {
 		return err
 	}
 	results := map[string]v1.Result{}
-	for _, r := range told.Results {
+	for _, r := range reply.Results {
 		results[r.ID] = r
 	}
-	if len(told.Results) != len(asked) || len(results) != len(asked) {
+	if len(reply.Results) != len(asked) || len(results) != len(asked) {
 		return fmt.Errorf("%d steps were sent, and the answer has %d results, of %d IDs", len(asked),
-			len(told.Results), len(results))
+			len(reply.Results), len(results))
 	}
 	if results[fails].Problem == nil {
 		return errors.New("a step that modifies a target group that is not there has no problem")

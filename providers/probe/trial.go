@@ -66,12 +66,12 @@ func (p *probe) try(ctx context.Context, t trial) bool {
 
 // observe returns the load balancer of the run.
 func (p *probe) observe(ctx context.Context) (v1.Observed, error) {
-	var told v1.Observed
-	err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {p.key}, "deep": {"true"}}, &told)
-	if err == nil && told.Key != p.key {
-		err = fmt.Errorf("asked for the key %q, it told of %q", p.key, told.Key)
+	var reply v1.Observed
+	err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {p.key}, "deep": {"true"}}, &reply)
+	if err == nil && reply.Key != p.key {
+		err = fmt.Errorf("asked for the key %q, the answer is about %q", p.key, reply.Key)
 	}
-	return told, err
+	return reply, err
 }
 
 // step applies a step. If the step is pending, it is sent again under another ID.

@@ -186,11 +186,11 @@ func (p *probe) repeatSteps(ctx context.Context) error {
 
 // expectListed returns an error unless the key is in the list, or is not in it.
 func (p *probe) expectListed(ctx context.Context, want bool) error {
-	var told v1.LoadBalancerList
-	if err := p.get(ctx, v1.PathLoadBalancers, nil, &told); err != nil {
+	var reply v1.LoadBalancerList
+	if err := p.get(ctx, v1.PathLoadBalancers, nil, &reply); err != nil {
 		return err
 	}
-	if is := slices.Contains(told.Keys, p.key); is != want {
+	if is := slices.Contains(reply.Keys, p.key); is != want {
 		return fmt.Errorf("%q is listed: %v", p.key, is)
 	}
 	return nil
@@ -217,19 +217,19 @@ func (p *probe) setTargets(ctx context.Context) error {
 		if a.status != http.StatusNoContent {
 			return a.unexpectedStatus("204")
 		}
-		var told v1.TargetList
-		if err := p.get(ctx, v1.PathTargets, query, &told); err != nil {
+		var reply v1.TargetList
+		if err := p.get(ctx, v1.PathTargets, query, &reply); err != nil {
 			return err
 		}
-		told.Targets = slices.DeleteFunc(told.Targets, func(t v1.TargetHealth) bool {
+		reply.Targets = slices.DeleteFunc(reply.Targets, func(t v1.TargetHealth) bool {
 			return t.State == "draining"
 		})
-		same := slices.EqualFunc(members, told.Targets, func(a, b v1.TargetHealth) bool {
+		same := slices.EqualFunc(members, reply.Targets, func(a, b v1.TargetHealth) bool {
 			return a.Address == b.Address && a.Port == b.Port
 		})
 		if !same {
 			return fmt.Errorf("the members that were put are %v, those that are reported are %v", members,
-				told.Targets)
+				reply.Targets)
 		}
 	}
 	return nil

@@ -35,11 +35,11 @@ func (p *client) keepFresh(ctx context.Context) {
 // refresh reads the capabilities.
 func (p *client) refresh(ctx context.Context) error {
 	before := p.known()
-	var told v1.Capabilities
+	var reply v1.Capabilities
 	var etag string
 	var header http.Header
 	err := p.call(ctx, call{operation: "Capabilities", method: http.MethodGet, at: v1.PathCapabilities,
-		ifNoneMatch: before.etag, into: &told, etag: &etag, header: &header})
+		ifNoneMatch: before.etag, into: &reply, etag: &etag, header: &header})
 	if errors.Is(err, errNotModified) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -49,26 +49,26 @@ func (p *client) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(told.Versions, v1.Version) {
+	if !slices.Contains(reply.Versions, v1.Version) {
 		return p.withName(fmt.Errorf("it speaks the versions %v of the protocol, and this operator "+
-			"speaks %d", told.Versions, v1.Version))
+			"speaks %d", reply.Versions, v1.Version))
 	}
-	model, err := wire.DecodeCapabilities(told)
+	model, err := wire.DecodeCapabilities(reply)
 	if err != nil {
 		return p.withName(fmt.Errorf("reading its capabilities: %w", err))
 	}
-	schemas, err := compileSchemas(told.SettingsSchema)
+	schemas, err := compileSchemas(reply.SettingsSchema)
 	if err != nil {
 		return p.withName(fmt.Errorf("reading its capabilities: %w", err))
 	}
 	most := v1.MaxRequest
-	if told.Calls.RequestBytes > 0 {
-		most = min(most, told.Calls.RequestBytes)
+	if reply.Calls.RequestBytes > 0 {
+		most = min(most, reply.Calls.RequestBytes)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.capabilities = capabilities{
-		model: model, schemas: schemas, stepsPerApply: told.Calls.StepsPerApply, requestBytes: most,
+		model: model, schemas: schemas, stepsPerApply: reply.Calls.StepsPerApply, requestBytes: most,
 		etag: etag, at: time.Now(),
 		gzip: strings.Contains(header.Get("Accept-Encoding"), "gzip"),
 	}

@@ -84,15 +84,15 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	case p.isStale():
 		p.keepFresh(ctx)
 	}
-	var told v1.Facts
+	var reply v1.Facts
 	if err := p.call(ctx, call{operation: "Lookup", method: http.MethodPost, at: v1.PathLookup,
-		body: wire.EncodeQuestions(q), into: &told}); err != nil {
+		body: wire.EncodeQuestions(q), into: &reply}); err != nil {
 		return lb.Facts{}, err
 	}
-	if told.CapabilitiesETag != "" && told.CapabilitiesETag != p.known().etag {
+	if reply.CapabilitiesETag != "" && reply.CapabilitiesETag != p.known().etag {
 		p.keepFresh(ctx)
 	}
-	facts := wire.DecodeFacts(told)
+	facts := wire.DecodeFacts(reply)
 	facts.SettingsRefused = p.known().schemas.refuse(q)
 	return facts, nil
 }
@@ -103,12 +103,12 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if deep {
 		query.Set("deep", "true")
 	}
-	var told v1.Observed
+	var reply v1.Observed
 	if err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer,
-		query: query, into: &told}); err != nil {
+		query: query, into: &reply}); err != nil {
 		return nil, err
 	}
-	out, err := wire.DecodeObserved(key, told)
+	out, err := wire.DecodeObserved(key, reply)
 	if err != nil {
 		return nil, p.withName(fmt.Errorf("answering what load balancer %s is: %w", key, err))
 	}
@@ -117,10 +117,10 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 
 // Active is for the Provider interface.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	var told v1.Activity
+	var reply v1.Activity
 	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive,
-		query: url.Values{"key": {string(seen.Key)}}, into: &told})
-	return told.Active, err
+		query: url.Values{"key": {string(seen.Key)}}, into: &reply})
+	return reply.Active, err
 }
 
 // Apply is for the Provider interface. The provider has its own observation.
@@ -134,10 +134,10 @@ func (p *Provider) Apply(
 func (p *Provider) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
-	var told v1.TargetList
+	var reply v1.TargetList
 	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets,
-		query: member(key, group), into: &told})
-	return wire.DecodeHealth(told), err
+		query: member(key, group), into: &reply})
+	return wire.DecodeHealth(reply), err
 }
 
 // SetTargets is for the Provider interface.
@@ -154,13 +154,13 @@ func member(key lb.Key, group lb.GroupID) url.Values {
 
 // List is for the Provider interface. It sorts the keys.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
-	var told v1.LoadBalancerList
+	var reply v1.LoadBalancerList
 	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers,
-		into: &told}); err != nil {
+		into: &reply}); err != nil {
 		return nil, err
 	}
-	keys := make([]lb.Key, len(told.Keys))
-	for i, key := range told.Keys {
+	keys := make([]lb.Key, len(reply.Keys))
+	for i, key := range reply.Keys {
 		keys[i] = lb.Key(key)
 	}
 	slices.Sort(keys)

@@ -21,15 +21,15 @@ import (
 type schemas struct{ balancer, group *jsonschema.Schema }
 
 // compileSchemas compiles the schemas of a provider.
-func compileSchemas(told *v1.SettingsSchemas) (out schemas, err error) {
-	if told == nil {
+func compileSchemas(reply *v1.SettingsSchemas) (out schemas, err error) {
+	if reply == nil {
 		return out, nil
 	}
 	if out.balancer, err = compileSchema("settingsSchemas.loadBalancer",
-		told.LoadBalancer); err != nil {
+		reply.LoadBalancer); err != nil {
 		return out, err
 	}
-	out.group, err = compileSchema("settingsSchemas.targetGroup", told.TargetGroup)
+	out.group, err = compileSchema("settingsSchemas.targetGroup", reply.TargetGroup)
 	return out, err
 }
 

@@ -113,13 +113,13 @@ func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 	for _, w := range batch {
 		request.Steps = append(request.Steps, w.requested)
 	}
-	var told v1.Applied
+	var reply v1.Applied
 	err := p.call(ctx, call{
 		operation: "Apply", method: http.MethodPost, at: v1.PathSteps,
-		query: url.Values{"key": {string(key)}}, body: request, into: &told, changes: true,
+		query: url.Values{"key": {string(key)}}, body: request, into: &reply, changes: true,
 	})
 	results := map[string]v1.Result{}
-	for _, r := range told.Results {
+	for _, r := range reply.Results {
 		results[r.ID] = r
 	}
 	for _, w := range batch {

@@ -95,8 +95,8 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 		return a.next.RoundTrip(r)
 	})
 	c.load.add(sent, response, err)
-	if told := a.endpoint.OnRequest; told != nil {
-		told(a.endpoint.Name, c.operation, resultOf(response, err))
+	if report := a.endpoint.OnRequest; report != nil {
+		report(a.endpoint.Name, c.operation, resultOf(response, err))
 	}
 	return response, err
 }

@@ -123,7 +123,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyThisProviderUnderstands is told, and taken.
+// TestWhatOnlyThisProviderUnderstands is reported, and taken.
 func TestWhatOnlyThisProviderUnderstands(t *testing.T) {
 	c := newCloud(t)
 	s := serving(t, c, serve.Options{Software: "test 1", Schemas: v1.SettingsSchemas{LoadBalancer: json.RawMessage(`{"type":"object"}`)}})

@@ -200,9 +200,9 @@ func encodeVersions(c lb.Capabilities) (out []string) {
 }
 
 // decodeVersions stores the versions that targets cannot speak. All can speak HTTP1.
-func decodeVersions(c *lb.Capabilities, told []string) {
+func decodeVersions(c *lb.Capabilities, reply []string) {
 	for _, v := range versions[1:] {
-		if !slices.Contains(told, string(v)) {
+		if !slices.Contains(reply, string(v)) {
 			c.VersionsRefused = append(c.VersionsRefused, v)
 		}
 	}
@@ -213,7 +213,7 @@ func waitable(milliseconds int64) bool {
 }
 
 // checkCapabilities returns an error for invalid capabilities.
-func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
+func checkCapabilities(reply v1.Capabilities, c lb.Capabilities) error {
 	for _, field := range []string{"host", "path"} {
 		if slices.Contains(c.FieldsRefused, field) {
 			return fmt.Errorf("conditions.fields lacks %q: every load balancer needs it", field)
@@ -230,14 +230,14 @@ func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
 		"limits.listeners": c.Listeners, "limits.verifyingListeners": c.Verifying,
 		"limits.targetsPerGroup":        c.TargetsPerGroup,
 		"limits.targetsPerLoadBalancer": c.TargetsPerLoadBalancer,
-		"calls.stepsPerApply":           told.Calls.StepsPerApply,
-		"calls.requestBytes":            told.Calls.RequestBytes,
+		"calls.stepsPerApply":           reply.Calls.StepsPerApply,
+		"calls.requestBytes":            reply.Calls.RequestBytes,
 	} {
 		if limit < 0 {
 			return fmt.Errorf("%s is %d: a limit is not below zero", name, limit)
 		}
 	}
-	if p := told.Listeners.Protocols; len(p) > 0 && !slices.Contains(p, string(routing.HTTP)) {
+	if p := reply.Listeners.Protocols; len(p) > 0 && !slices.Contains(p, string(routing.HTTP)) {
 		return fmt.Errorf("listeners.protocols lacks HTTP: every load balancer needs it")
 	}
 	switch {
@@ -246,7 +246,7 @@ func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
 	case c.MinPriority < 0 || c.MaxPriority > 1<<30 || c.MaxPriority-c.MinPriority < 100:
 		return fmt.Errorf("limits.minPriority %d and limits.maxPriority %d leave no room for rules: "+
 			"there have to be 100 at least, from 0 to %d", c.MinPriority, c.MaxPriority, 1<<30)
-	case !waitable(told.Calls.SettleMilliseconds) || !waitable(told.Calls.GatherMilliseconds):
+	case !waitable(reply.Calls.SettleMilliseconds) || !waitable(reply.Calls.GatherMilliseconds):
 		return fmt.Errorf("calls.settleMilliseconds and calls.gatherMilliseconds have to be from 0 to %d",
 			longestWait.Milliseconds())
 	}

@@ -28,7 +28,7 @@ func TestClientSecretsAreNotTold(t *testing.T) {
 		t.Errorf("it is told as %s, %v", text, err)
 	}
 	if l := o.Listeners[0]; l.Default.Auth.ClientSecret != "s3cret" || l.Rules[0].Action.Auth.ClientSecret != "s3cret" {
-		t.Error("what was told has lost its secret")
+		t.Error("what was reported has lost its secret")
 	}
 }
 
@@ -106,7 +106,7 @@ func TestTheWeightOfTheOnlyGroupIsOne(t *testing.T) {
 	}
 }
 
-// Settings are told where the digest is theirs, and no others: not those that were not read, and not
+// Settings are reported where the digest is theirs, and no others: not those that were not read, and not
 // those that have changed since.
 func TestOnlySettingsThatWereReadAreTold(t *testing.T) {
 	var (
@@ -146,13 +146,13 @@ func TestOnlySettingsThatWereReadAreTold(t *testing.T) {
 		return out
 	}
 	if got := told(read(), ""); !slices.Equal(got, []string{"certificate", "listener", "load balancer", "target group"}) {
-		t.Errorf("of all, the settings of %q are told", got)
+		t.Errorf("of all, the settings of %q are reported", got)
 	}
 	if got := told(&lb.ReadSettings{}, ""); len(got) > 0 {
-		t.Errorf("though none were read, the settings of %q are told", got)
+		t.Errorf("though none were read, the settings of %q are reported", got)
 	}
 	if got := told(read(), "another"); len(got) > 0 {
-		t.Errorf("though they have changed, the settings of %q are told", got)
+		t.Errorf("though they have changed, the settings of %q are reported", got)
 	}
 }
 

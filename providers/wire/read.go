@@ -17,14 +17,14 @@ func encodeReadSettings(out *v1.Observed, read *lb.ReadSettings) {
 		return
 	}
 	if s := read.LoadBalancer; s != nil && out.Digest == string(lb.DigestOf(*s)) {
-		told := encodeSettings(*s)
-		out.Settings = &told
+		reply := encodeSettings(*s)
+		out.Settings = &reply
 	}
 	for i := range out.Listeners {
 		l := &out.Listeners[i]
 		if s, known := read.Listeners[l.Port]; known && l.Digest == string(lb.DigestOf(s)) {
-			told := encodeListenerSettings(s)
-			l.Settings = &told
+			reply := encodeListenerSettings(s)
+			l.Settings = &reply
 		}
 	}
 	for i := range out.TargetGroups {

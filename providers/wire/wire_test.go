@@ -223,7 +223,7 @@ func TestWhatIsObservedGoesOverTheWire(t *testing.T) {
 }
 
 // desired are the fields of what is observed that only the desired side has, and the settings that
-// were read, which are told only where a digest is theirs.
+// were read, which are reported only where a digest is theirs.
 var desired = cmp.Options{
 	cmpopts.IgnoreFields(lb.Observed{}, "Read"),
 	cmpopts.IgnoreFields(lb.TargetGroup{}, "Provider", "Health", "Attributes", "Tags", "Targets"), cmpopts.IgnoreFields(lb.Certificate{}, "Tags", "Pair", "Secrets", "Origin", "MostOfNamespace"),
@@ -322,7 +322,7 @@ func TestSettingsAreToldInstead(t *testing.T) {
 		"certificate":   {got.Certificates[0].Digest, lb.CertificateSettings{Tags: balancer.Settings.Tags}.Digest()},
 	} {
 		if pair[0] != pair[1] {
-			t.Errorf("%s: the digest of what is told is %s, and that of what was sent is %s", name, pair[0], pair[1])
+			t.Errorf("%s: the digest of what is reported is %s, and that of what was sent is %s", name, pair[0], pair[1])
 		}
 	}
 	read := lb.ReadSettings{
@@ -340,7 +340,7 @@ func TestSettingsAreToldInstead(t *testing.T) {
 		}
 	}
 	if got.Listeners[0].ClientSecrets != listener.Settings.ClientSecrets {
-		t.Errorf("client secrets %q are told, want %q", got.Listeners[0].ClientSecrets, listener.Settings.ClientSecrets)
+		t.Errorf("client secrets %q are reported, want %q", got.Listeners[0].ClientSecrets, listener.Settings.ClientSecrets)
 	}
 }
 

@@ -190,8 +190,8 @@ func (p *Pacer) inFlightAt(to endpoint) *providers.InFlight {
 			calls = "changes"
 		}
 		var tell func(underWay, limit int)
-		if told := p.o.OnInFlight; told != nil {
-			tell = func(underWay, limit int) { told(to.service, calls, underWay, limit) }
+		if report := p.o.OnInFlight; report != nil {
+			tell = func(underWay, limit int) { report(to.service, calls, underWay, limit) }
 		}
 		p.inFlight[to] = providers.NewInFlight(p.o.Deadlines.Attempt, p.o.Deadlines.Call, tell)
 	}

@@ -120,7 +120,7 @@ func TestAPacedCallHasItsTimeAfterItsTurn(t *testing.T) {
 	})
 }
 
-// Each call is told with its result, and with how long it waited for its turn. One of a class that
+// Each call is reported with its result, and with how long it waited for its turn. One of a class that
 // has no rate waits for none.
 func TestCallsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestCallsAreTold(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := paced(ended, p, "EC2", "DescribeSubnets", nil); !errors.Is(err, context.Canceled) || len(told) != 6 {
-			t.Errorf("a call that gets no turn ends with %v, and %d calls are told", err, len(told))
+			t.Errorf("a call that gets no turn ends with %v, and %d calls are reported", err, len(told))
 		}
 		if err := paced(t.Context(), NewPacer(PacerOptions{Deadlines: deadlines}), "EC2", "DescribeSubnets", nil); err != nil {
 			t.Errorf("a call that nothing is told of ends with %v", err)

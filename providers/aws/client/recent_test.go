@@ -86,7 +86,7 @@ func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 		time.Sleep(time.Second)
 		check("a target group that another rule forwards to", missingFrom(r, "ModifyTargetGroup", "TargetGroupNotFound", group), false)
 		if err := r.ask("ModifyTargetGroup", group, nil, context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) || isTooSoon(err) {
-			t.Errorf("no answer is told as %v", err)
+			t.Errorf("no answer is reported as %v", err)
 		}
 	})
 }

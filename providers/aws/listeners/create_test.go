@@ -194,7 +194,7 @@ func TestAListenerIsChanged(t *testing.T) {
 	}
 }
 
-// A listener that may not be changed, and has lost its tags, is told with the command that puts
+// A listener that may not be changed, and has lost its tags, is reported with the command that puts
 // them back.
 func TestADeniedListenerThatLostItsTags(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -80,7 +80,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 		how = "of --aws-region"
 	}
 	if sdk.Region == "" {
-		how = "of the instance around this process"
+		how = "of the instance that this process runs on"
 		if sdk.Region, err = client.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
 			i.note(check.Bad("aws/region", "region",
 				"no region is set, and this process does not run on an instance",
@@ -176,7 +176,7 @@ func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
 		return i.access.VPC, "named by --aws-vpc-id", nil
 	}
 	if vpc, err := client.ReadVPC(ctx, imds.NewFromConfig(i.sdk)); err == nil {
-		return vpc, "that of the instance around this process", nil
+		return vpc, "that of the instance that this process runs on", nil
 	}
 	cloud := ec2.NewFromConfig(i.sdk)
 	var ids []string

@@ -53,7 +53,7 @@ func TestIdentity(t *testing.T) {
 		"the region is a setting": {env: map[string]string{"AWS_REGION": "eu-west-1"}, status: 200, answer: caller(me), want: []string{setting, found}},
 		// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-identity-documents.html
 		"the region is that of the instance": {
-			env: map[string]string{"AWS_EC2_METADATA_DISABLED": "false"}, status: 200, answer: caller(me), want: []string{"ok aws/region | region | eu-west-1, of the instance around this process | ", found},
+			env: map[string]string{"AWS_EC2_METADATA_DISABLED": "false"}, status: 200, answer: caller(me), want: []string{"ok aws/region | region | eu-west-1, of the instance that this process runs on | ", found},
 		},
 		"there is no region": {want: []string{"wrong aws/region | region | no region is set, and this process does not run on an instance | name it with --aws-region or AWS_REGION"}},
 		"there is no profile": {
@@ -148,14 +148,14 @@ func TestTheVPC(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		access   client.Access
-		instance bool // is around this process
+		instance bool // this process runs on it
 		none     bool // subnets
 		refuse   error
 		want     string
 		calls    []string
 	}{
 		"named":     {access: client.Access{VPC: "vpc-1"}, want: "ok " + title + "vpc-1, named by --aws-vpc-id, with 1 subnets | ", calls: []string{"DescribeSubnets"}},
-		"around it": {instance: true, want: "ok " + title + "vpc-2, that of the instance around this process, with 1 subnets | ", calls: []string{"GetMetadata", "GetMetadata", "DescribeSubnets"}},
+		"around it": {instance: true, want: "ok " + title + "vpc-2, that of the instance that this process runs on, with 1 subnets | ", calls: []string{"GetMetadata", "GetMetadata", "DescribeSubnets"}},
 		"of a node": {
 			access: client.Access{Nodes: nodes(nil, "fargate-1", "i-1")}, want: "ok " + title + "vpc-3, that of node i-1, with 1 subnets | ",
 			calls: []string{"GetMetadata", "DescribeInstances", "DescribeSubnets"},

@@ -68,7 +68,7 @@ func TestQuotasThatAreNotRead(t *testing.T) {
 		a.refuse[call] = failure
 	}
 	a.checkQuotas(t.Context())
-	a.expect(t, "nothing is told",
+	a.expect(t, "nothing is reported",
 		"unknown aws/quotas | limits of the account | reading the account's limits: InternalFailure: no | ",
 		"unknown "+balancersTitle+"listing load balancers: InternalFailure: no | ", "unknown "+targetsTitle+"listing target groups: InternalFailure: no | ",
 		"unknown "+groupsTitle+"reading security groups: InternalFailure: no | ", "unknown "+importedTitle+"listing certificates: InternalFailure: no | ", "unknown "+importsTitle+"listing certificates: InternalFailure: no | ",

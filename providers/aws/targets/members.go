@@ -20,7 +20,7 @@ import (
 
 // membershipLife is the time after which the members of a target group are read again before they
 // are changed: only this process is expected to change them, and each observation of the load
-// balancer reads them, too. A shorter time has a slow cloud asked again for what it was told a
+// balancer reads them, too. With a shorter time a slow cloud would be asked again for what it got a
 // moment ago in its terms.
 const membershipLife = time.Hour
 
