@@ -557,7 +557,7 @@ func TestCertificates(t *testing.T) {
 	w.do(v1.Step{Op: v1.DetachCertificate, Port: 443, CertificateID: "wild"})
 	check(443, map[string]string{"shop.example.com": "newer", "a.example.com": "default"})
 	if _, text := w.send("GET", v1.PathLoadBalancer+"?key="+url.QueryEscape(key), ""); strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "BEGIN CERT") {
-		t.Error("a private key is told")
+		t.Error("a private key is reported")
 	}
 }
 

@@ -61,7 +61,7 @@ func main() {
 func run(ctx context.Context, mode string, arguments []string) error {
 	flags := flag.NewFlagSet(mode, flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:9911", "where the operator reaches the provider: `HOST:PORT`, or unix:/path/to/socket")
-	dir := flags.String("state", "", "a `DIRECTORY` in which the provider remembers what it was told, private keys among that")
+	dir := flags.String("state", "", "a `DIRECTORY` in which the provider remembers what the operator sent, private keys included")
 	at := flags.String("admin", "http://127.0.0.1:2019", "Caddy's admin API: a `URL`, or unix//path/to/socket; \"run\" has one of its own")
 	tokenFile := flags.String("token-file", "", "a `FILE` with the bearer token of the operator, read for each call")
 	p := &provider{}
@@ -77,7 +77,7 @@ func run(ctx context.Context, mode string, arguments []string) error {
 		return err
 	}
 	if *dir == "" {
-		return errors.New("--state is needed: a directory in which the provider remembers what it was told")
+		return errors.New("--state is needed: a directory in which the provider remembers what the operator sent")
 	}
 	if err := os.MkdirAll(*dir, 0o700); err != nil { //nolint:gosec // the command line says where
 		return err

@@ -18,7 +18,7 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// A provider is what the operator talks to. It remembers what it was told, in a file, and makes
+// A provider is what the operator talks to. It remembers what the operator sent, in a file, and makes
 // Caddy serve it.
 type provider struct {
 	caddy      *admin
@@ -37,7 +37,7 @@ type provider struct {
 	gone    bool          // it is over
 }
 
-// A state is what the operator told, by the keys of load balancers.
+// A state is what the operator sent, by the keys of load balancers.
 type state struct {
 	Serial    int                  `json:"serial"` // of the last handle
 	Balancers map[string]*balancer `json:"balancers"`
