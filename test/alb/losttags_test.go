@@ -16,7 +16,7 @@ import (
 )
 
 // This file takes Fairlead's own tags away. Nothing is made a second time, and what has lost them
-// is told with the command that puts them back, which the account's owner has to run: the
+// is reported with the command that puts them back, which the account's owner has to run: the
 // operator's role may not.
 
 var (
@@ -42,7 +42,7 @@ func (w *world) strip(kinds ...string) {
 	}
 }
 
-// obey runs the commands that are told, as the account's owner, and says how many there were.
+// obey runs the commands that are reported, as the account's owner, and says how many there were.
 func (w *world) obey(told string) int {
 	w.Helper()
 	all := command.FindAllStringSubmatch(told, -1)
@@ -113,7 +113,7 @@ func TestWhatLostItsTagsIsKeptOnceTheyArePutBack(t *testing.T) {
 	}
 }
 
-// A rule that has lost its tags may not be changed. It is told, with the command, once it is to
+// A rule that has lost its tags may not be changed. It is reported, with the command, once it is to
 // change.
 func TestARuleThatLostItsTagsIsChangedOnceTheyArePutBack(t *testing.T) {
 	for name, change := range map[string]func(w *world){

@@ -234,7 +234,7 @@ func TestPolicyOfOneInstallation(t *testing.T) {
 }
 
 // TestTheRoleOfTheFirstLoadBalancerIsYoung waits for the role that AWS has just made, and holds it
-// against nothing. A right that is missing is told at once, and what is said in the same words when
+// against nothing. A right that is missing is reported at once, and what is said in the same words when
 // no role is young is no reason to wait.
 func TestTheRoleOfTheFirstLoadBalancerIsYoung(t *testing.T) {
 	inBubble(t, albsim.Options{FirstUse: true, Lag: 2 * time.Minute}, func(w *world) {

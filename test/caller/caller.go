@@ -100,11 +100,11 @@ func within(key lb.Key, group lb.GroupID) url.Values {
 
 // Capabilities is for providers.Provider. There have to be some.
 func (c *Caller) Capabilities(class lb.Class) lb.Capabilities {
-	var told v1.Capabilities
-	err := c.call(context.Background(), http.MethodGet, v1.PathCapabilities, nil, nil, &told)
+	var reply v1.Capabilities
+	err := c.call(context.Background(), http.MethodGet, v1.PathCapabilities, nil, nil, &reply)
 	var out lb.Capabilities
 	if err == nil {
-		out, err = wire.DecodeCapabilities(told)
+		out, err = wire.DecodeCapabilities(reply)
 	}
 	if err != nil {
 		panic(fmt.Sprintf("asking for capabilities: %v", err))
@@ -114,9 +114,9 @@ func (c *Caller) Capabilities(class lb.Class) lb.Capabilities {
 
 // Lookup is for providers.Provider.
 func (c *Caller) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	var told v1.Facts
-	err := c.call(ctx, http.MethodPost, v1.PathLookup, nil, wire.EncodeQuestions(q), &told)
-	return wire.DecodeFacts(told), err
+	var reply v1.Facts
+	err := c.call(ctx, http.MethodPost, v1.PathLookup, nil, wire.EncodeQuestions(q), &reply)
+	return wire.DecodeFacts(reply), err
 }
 
 // Observe is for providers.Provider.
@@ -125,47 +125,47 @@ func (c *Caller) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observ
 	if deep {
 		query.Set("deep", "true")
 	}
-	var told v1.Observed
-	if err := c.call(ctx, http.MethodGet, v1.PathLoadBalancer, query, nil, &told); err != nil {
+	var reply v1.Observed
+	if err := c.call(ctx, http.MethodGet, v1.PathLoadBalancer, query, nil, &reply); err != nil {
 		return nil, err
 	}
-	return wire.DecodeObserved(key, told)
+	return wire.DecodeObserved(key, reply)
 }
 
 // Active is for providers.Provider.
 func (c *Caller) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	var told v1.Activity
-	err := c.call(ctx, http.MethodGet, v1.PathActive, of(seen.Key), nil, &told)
-	return told.Active, err
+	var reply v1.Activity
+	err := c.call(ctx, http.MethodGet, v1.PathActive, of(seen.Key), nil, &reply)
+	return reply.Active, err
 }
 
 // Apply is for providers.Provider. Each step has an ID of its own.
 func (c *Caller) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	asked := v1.Requested{ID: rand.Text(), Step: wire.EncodeStep(step)}
-	told, err := c.Steps(ctx, seen.Key, asked)
+	reply, err := c.Steps(ctx, seen.Key, asked)
 	if err != nil {
 		return plan.Result{}, err
 	}
-	return wire.DecodeResult(told[0])
+	return wire.DecodeResult(reply[0])
 }
 
 // Steps has steps carried out and returns their results.
 func (c *Caller) Steps(ctx context.Context, key lb.Key, steps ...v1.Requested) ([]v1.Result, error) {
-	var told v1.Applied
-	if err := c.call(ctx, http.MethodPost, v1.PathSteps, of(key), v1.Apply{Steps: steps}, &told); err != nil {
+	var reply v1.Applied
+	if err := c.call(ctx, http.MethodPost, v1.PathSteps, of(key), v1.Apply{Steps: steps}, &reply); err != nil {
 		return nil, err
 	}
-	if len(told.Results) != len(steps) {
-		return nil, fmt.Errorf("%d steps have %d results", len(steps), len(told.Results))
+	if len(reply.Results) != len(steps) {
+		return nil, fmt.Errorf("%d steps have %d results", len(steps), len(reply.Results))
 	}
-	return told.Results, nil
+	return reply.Results, nil
 }
 
 // Targets is for providers.Provider.
 func (c *Caller) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
-	var told v1.TargetList
-	err := c.call(ctx, http.MethodGet, v1.PathTargets, within(key, group), nil, &told)
-	return wire.DecodeHealth(told), err
+	var reply v1.TargetList
+	err := c.call(ctx, http.MethodGet, v1.PathTargets, within(key, group), nil, &reply)
+	return wire.DecodeHealth(reply), err
 }
 
 // SetTargets is for providers.Provider.
@@ -175,12 +175,12 @@ func (c *Caller) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, w
 
 // List is for providers.Provider.
 func (c *Caller) List(ctx context.Context) ([]lb.Key, error) {
-	var told v1.LoadBalancerList
-	if err := c.call(ctx, http.MethodGet, v1.PathLoadBalancers, nil, nil, &told); err != nil {
+	var reply v1.LoadBalancerList
+	if err := c.call(ctx, http.MethodGet, v1.PathLoadBalancers, nil, nil, &reply); err != nil {
 		return nil, err
 	}
 	var keys []lb.Key
-	for _, key := range told.Keys {
+	for _, key := range reply.Keys {
 		keys = append(keys, lb.Key(key))
 	}
 	return keys, nil

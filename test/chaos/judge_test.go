@@ -28,7 +28,7 @@ type judge struct {
 	tally sync.Mutex
 	sent  int
 	wrong []string
-	told  map[string]bool // what was told already
+	told  map[string]bool // what was reported already
 }
 
 // watch asks every few milliseconds until the test ends.

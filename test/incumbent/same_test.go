@@ -248,7 +248,7 @@ func normal(a incumbent.Answer) string {
 	return text
 }
 
-// TestTheDialectAnswersAsTheController compares answers over random clusters. What differs was told, by
+// TestTheDialectAnswersAsTheController compares answers over random clusters. What differs was reported, by
 // a verdict of the Ingress.
 func TestTheDialectAnswersAsTheController(t *testing.T) {
 	t.Logf("-seed %d", *seed)

@@ -120,7 +120,7 @@ var deviations = []deviation{
 		},
 	},
 	{
-		"a load balancer is said to take 30 targets", "1,000, and many more limits are told", "the provider goes by what AWS publishes",
+		"a load balancer is said to take 30 targets", "1,000, and many more limits are reported", "the provider goes by what AWS publishes",
 		func(i *inside) bool {
 			told := map[string]string{}
 			for _, l := range must(i.elb.DescribeAccountLimits(i.Context(), &elbapi.DescribeAccountLimitsInput{})).Limits {

@@ -249,7 +249,7 @@ func (w *world) refused(t *testing.T, set int) bool {
 			return slices.ContainsFunc(b.Status.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Severity == string(diag.Error) })
 		}
 	}
-	t.Fatalf("nothing is reported of %s", key)
+	t.Fatalf("nothing is told of %s", key)
 	return false
 }
 

@@ -13,7 +13,7 @@ type Dependent struct {
 const (
 	APIPermissions = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-permissions.html"
 	LinkedRole     = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html"
-	// GroupsForVPC is where Elastic Load Balancing's need of ec2:GetSecurityGroupsForVpc is told: since
+	// GroupsForVPC is where Elastic Load Balancing's need of ec2:GetSecurityGroupsForVpc is reported: since
 	// October 2024, in some accounts, CreateLoadBalancer is denied without it. The list of
 	// APIPermissions does not have it.
 	// https://github.com/automat-it/terraform-aws-eks-auxiliary/issues/54 has the denial.
