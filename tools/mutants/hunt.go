@@ -246,7 +246,7 @@ func (h *hunt) kills(ctx context.Context, n int, function string) (bool, error) 
 	return false, nil
 }
 
-// try runs the tests on mutants, and returns of each whether it lives. Each that does is told at
+// try runs the tests on mutants, and returns of each whether it lives. Each that does is reported at
 // once: the whole takes long.
 func (h *hunt) try(ctx context.Context, mutants []mutant, names []string, wanted func(int) bool) ([]bool, error) {
 	lives := make([]bool, len(mutants))
