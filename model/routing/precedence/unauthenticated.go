@@ -18,8 +18,8 @@ import (
 // Limits of the search and of diagnostics.
 const (
 	mostOpenNotes = 10 // warnings for an Ingress
-	mostSignIns  = 50 // authenticated routes of an Ingress that are tried on a port
-	mostDetours  = 5  // open routes to a Service that are tried for an authenticated one on a port
+	mostSignIns   = 50 // authenticated routes of an Ingress that are tried on a port
+	mostDetours   = 5  // open routes to a Service that are tried for an authenticated one on a port
 )
 
 // A signIn is an authenticated route or default backend.
