@@ -223,93 +223,42 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		":certificate/01234567-89ab-cdef-0123-456789abcdef")
 
 	i.readsOfEC2(read)
-	read("elasticloadbalancing:DescribeAccountLimits", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
-	})
-	read("elasticloadbalancing:DescribeListenerAttributes", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeListenerAttributes(
-			ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener},
-		))
-	})
-	read("elasticloadbalancing:DescribeListenerCertificates", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeListenerCertificates(
-			ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener},
-		))
-	})
-	read("elasticloadbalancing:DescribeListeners", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeListeners(
-			ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer},
-		))
-	})
-	read("elasticloadbalancing:DescribeLoadBalancerAttributes", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeLoadBalancerAttributes(
-			ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer},
-		))
-	})
-	read("elasticloadbalancing:DescribeLoadBalancers", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeLoadBalancers(
-			ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)},
-		))
-	})
-	read("elasticloadbalancing:DescribeRules", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
-	})
-	read("elasticloadbalancing:DescribeTags", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeTags(
-			ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}},
-		))
-	})
-	read("elasticloadbalancing:DescribeTargetGroupAttributes", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeTargetGroupAttributes(
-			ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group},
-		))
-	})
-	read("elasticloadbalancing:DescribeTargetGroups", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeTargetGroups(
-			ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)},
-		))
-	})
-	read("elasticloadbalancing:DescribeTargetHealth", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeTargetHealth(
-			ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group},
-		))
-	})
-	read("elasticloadbalancing:DescribeTrustStores", func(ctx context.Context) error {
-		return errorOnly(p.ELB.DescribeTrustStores(
-			ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)},
-		))
-	})
-	read("acm:ListCertificates", func(ctx context.Context) error {
-		return errorOnly(p.ACM.ListCertificates(ctx, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
-	})
-	read("acm:DescribeCertificate", func(ctx context.Context) error {
-		return errorOnly(p.ACM.DescribeCertificate(
-			ctx, &acm.DescribeCertificateInput{CertificateArn: certificate},
-		))
-	})
-	read("tag:GetResources", func(ctx context.Context) error {
-		return errorOnly(p.Tagging.GetResources(
-			ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)},
-		))
-	})
-	read("shield:GetSubscriptionState", func(ctx context.Context) error {
-		return errorOnly(p.Shield.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
-	})
-	read("shield:DescribeProtection", func(ctx context.Context) error {
-		return errorOnly(p.Shield.DescribeProtection(
-			ctx, &shield.DescribeProtectionInput{ResourceArn: balancer},
-		))
-	})
-	read("wafv2:ListWebACLs", func(ctx context.Context) error {
-		return errorOnly(p.WAF.ListWebACLs(
-			ctx, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)},
-		))
-	})
-	read("wafv2:GetWebACLForResource", func(ctx context.Context) error {
-		return errorOnly(p.WAF.GetWebACLForResource(
-			ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: balancer},
-		))
-	})
+	read("elasticloadbalancing:DescribeAccountLimits",
+		ask(p.ELB.DescribeAccountLimits, &elbapi.DescribeAccountLimitsInput{}))
+	read("elasticloadbalancing:DescribeListenerAttributes",
+		ask(p.ELB.DescribeListenerAttributes, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener}))
+	read("elasticloadbalancing:DescribeListenerCertificates",
+		ask(p.ELB.DescribeListenerCertificates, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener}))
+	read("elasticloadbalancing:DescribeListeners",
+		ask(p.ELB.DescribeListeners, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer}))
+	read("elasticloadbalancing:DescribeLoadBalancerAttributes",
+		ask(p.ELB.DescribeLoadBalancerAttributes, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer}))
+	read("elasticloadbalancing:DescribeLoadBalancers",
+		ask(p.ELB.DescribeLoadBalancers, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)}))
+	read("elasticloadbalancing:DescribeRules",
+		ask(p.ELB.DescribeRules, &elbapi.DescribeRulesInput{ListenerArn: listener}))
+	read("elasticloadbalancing:DescribeTags",
+		ask(p.ELB.DescribeTags, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}}))
+	read("elasticloadbalancing:DescribeTargetGroupAttributes",
+		ask(p.ELB.DescribeTargetGroupAttributes, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group}))
+	read("elasticloadbalancing:DescribeTargetGroups",
+		ask(p.ELB.DescribeTargetGroups, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)}))
+	read("elasticloadbalancing:DescribeTargetHealth",
+		ask(p.ELB.DescribeTargetHealth, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group}))
+	read("elasticloadbalancing:DescribeTrustStores",
+		ask(p.ELB.DescribeTrustStores, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)}))
+	read("acm:ListCertificates", ask(p.ACM.ListCertificates, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
+	read("acm:DescribeCertificate",
+		ask(p.ACM.DescribeCertificate, &acm.DescribeCertificateInput{CertificateArn: certificate}))
+	read("tag:GetResources",
+		ask(p.Tagging.GetResources, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
+	read("shield:GetSubscriptionState", ask(p.Shield.GetSubscriptionState, &shield.GetSubscriptionStateInput{}))
+	read("shield:DescribeProtection",
+		ask(p.Shield.DescribeProtection, &shield.DescribeProtectionInput{ResourceArn: balancer}))
+	read("wafv2:ListWebACLs",
+		ask(p.WAF.ListWebACLs, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)}))
+	read("wafv2:GetWebACLForResource",
+		ask(p.WAF.GetWebACLForResource, &wafv2.GetWebACLForResourceInput{ResourceArn: balancer}))
 	i.dryRuns(ctx, out)
 	return out
 }
@@ -317,73 +266,42 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 // readsOfEC2 adds reads of EC2, which are only tried.
 func (i *inspection) readsOfEC2(read func(action string, do func(context.Context) error)) {
 	p, dry := i.Clients, aws.Bool(true)
-	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeAccountAttributes(
-			ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry},
-		))
-	})
-	read("ec2:DescribeAddresses", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
-	})
-	read("ec2:DescribeInstances", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
-	})
-	read("ec2:DescribeInternetGateways", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeInternetGateways(
-			ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry},
-		))
-	})
-	read("ec2:DescribeRouteTables", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
-	})
-	read("ec2:DescribeSecurityGroups", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
-	})
-	read("ec2:DescribeSubnets", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{DryRun: dry}))
-	})
-	read("ec2:DescribeVpcs", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
-	})
-	read("ec2:GetSecurityGroupsForVpc", func(ctx context.Context) error {
-		return errorOnly(p.EC2.GetSecurityGroupsForVpc(
-			ctx, &ec2.GetSecurityGroupsForVpcInput{DryRun: dry, VpcId: aws.String(p.VPC)},
-		))
-	})
-	read("ec2:DescribeManagedPrefixLists", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeManagedPrefixLists(
-			ctx, &ec2.DescribeManagedPrefixListsInput{DryRun: dry},
-		))
-	})
+	read("ec2:DescribeAccountAttributes",
+		ask(p.EC2.DescribeAccountAttributes, &ec2.DescribeAccountAttributesInput{DryRun: dry}))
+	read("ec2:DescribeAddresses", ask(p.EC2.DescribeAddresses, &ec2.DescribeAddressesInput{DryRun: dry}))
+	read("ec2:DescribeInstances", ask(p.EC2.DescribeInstances, &ec2.DescribeInstancesInput{DryRun: dry}))
+	read("ec2:DescribeInternetGateways",
+		ask(p.EC2.DescribeInternetGateways, &ec2.DescribeInternetGatewaysInput{DryRun: dry}))
+	read("ec2:DescribeRouteTables", ask(p.EC2.DescribeRouteTables, &ec2.DescribeRouteTablesInput{DryRun: dry}))
+	read("ec2:DescribeSecurityGroups",
+		ask(p.EC2.DescribeSecurityGroups, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
+	read("ec2:DescribeSubnets", ask(p.EC2.DescribeSubnets, &ec2.DescribeSubnetsInput{DryRun: dry}))
+	read("ec2:DescribeVpcs", ask(p.EC2.DescribeVpcs, &ec2.DescribeVpcsInput{DryRun: dry}))
+	read("ec2:GetSecurityGroupsForVpc",
+		ask(p.EC2.GetSecurityGroupsForVpc, &ec2.GetSecurityGroupsForVpcInput{DryRun: dry, VpcId: aws.String(p.VPC)}))
+	read("ec2:DescribeManagedPrefixLists",
+		ask(p.EC2.DescribeManagedPrefixLists, &ec2.DescribeManagedPrefixListsInput{DryRun: dry}))
 }
 
 // dryRuns adds changes of security groups that EC2 checks, and does not make.
 func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Context) error) {
 	p, dry := i.Clients, aws.Bool(true)
 	tags := []ec2types.Tag{{Key: aws.String(client.TagInstallation), Value: aws.String("check")}}
-	create := func(ctx context.Context) error {
-		return errorOnly(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
-			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"),
-			VpcId: aws.String(p.VPC),
-			TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup,
-				Tags: tags}},
-		}))
-	}
+	create := ask(p.EC2.CreateSecurityGroup, &ec2.CreateSecurityGroupInput{
+		DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"),
+		VpcId: aws.String(p.VPC),
+		TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup,
+			Tags: tags}},
+	})
 	out["MakeSecurityGroups ec2:CreateSecurityGroup"],
 		out["MakeSecurityGroupsInVPC ec2:CreateSecurityGroup"] = create, create
 	out["TagSecurityGroups ec2:CreateTags"] = create
 	admit := []ec2types.IpPermission{look.Grant{Port: 1, Source: "192.0.2.1/32"}.Permission()}
 	ports := func(statement, group string) {
-		out[statement+" ec2:AuthorizeSecurityGroupIngress"] = func(ctx context.Context) error {
-			return errorOnly(p.EC2.AuthorizeSecurityGroupIngress(ctx,
-				&ec2.AuthorizeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group),
-					IpPermissions: admit}))
-		}
-		out[statement+" ec2:RevokeSecurityGroupIngress"] = func(ctx context.Context) error {
-			return errorOnly(p.EC2.RevokeSecurityGroupIngress(ctx,
-				&ec2.RevokeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group),
-					IpPermissions: admit}))
-		}
+		out[statement+" ec2:AuthorizeSecurityGroupIngress"] = ask(p.EC2.AuthorizeSecurityGroupIngress,
+			&ec2.AuthorizeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group), IpPermissions: admit})
+		out[statement+" ec2:RevokeSecurityGroupIngress"] = ask(p.EC2.RevokeSecurityGroupIngress,
+			&ec2.RevokeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group), IpPermissions: admit})
 	}
 	if len(i.nodes) > 0 {
 		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
@@ -398,22 +316,20 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	}
 	own := aws.ToString(found[0].GroupId)
 	ports("ChangeSecurityGroups", own)
-	out["ChangeSecurityGroups ec2:CreateTags"] = func(ctx context.Context) error {
-		return errorOnly(p.EC2.CreateTags(
-			ctx, &ec2.CreateTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags},
-		))
-	}
-	out["ChangeSecurityGroups ec2:DeleteTags"] = func(ctx context.Context) error {
-		return errorOnly(p.EC2.DeleteTags(
-			ctx, &ec2.DeleteTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags},
-		))
-	}
-	out["ChangeSecurityGroups ec2:DeleteSecurityGroup"] = func(ctx context.Context) error {
-		return errorOnly(p.EC2.DeleteSecurityGroup(
-			ctx, &ec2.DeleteSecurityGroupInput{DryRun: dry, GroupId: aws.String(own)},
-		))
-	}
+	out["ChangeSecurityGroups ec2:CreateTags"] = ask(p.EC2.CreateTags,
+		&ec2.CreateTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags})
+	out["ChangeSecurityGroups ec2:DeleteTags"] = ask(p.EC2.DeleteTags,
+		&ec2.DeleteTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags})
+	out["ChangeSecurityGroups ec2:DeleteSecurityGroup"] = ask(p.EC2.DeleteSecurityGroup,
+		&ec2.DeleteSecurityGroupInput{DryRun: dry, GroupId: aws.String(own)})
 }
 
-// errorOnly returns the error of a call without its result.
-func errorOnly[T any](_ T, err error) error { return err }
+// ask returns a function that makes a call, and returns its error.
+func ask[In, Out, Option any](
+	call func(context.Context, *In, ...func(*Option)) (*Out, error), in *In,
+) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := call(ctx, in)
+		return err
+	}
+}
