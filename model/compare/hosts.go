@@ -80,16 +80,7 @@ func hostClasses(f *requests.Finder, sets *HostSets, port int32, others []routin
 
 // byKind orders precise hosts before wildcards, and Any last.
 func byKind(a, b routing.Host) int {
-	kind := func(h routing.Host) int {
-		switch {
-		case h == routing.Any:
-			return 2
-		case h.Wildcard():
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(kind(a)-kind(b), cmp.Compare(a, b))
+	return cmp.Or(a.Rank()-b.Rank(), cmp.Compare(a, b))
 }
 
 // nameOf returns a name whose most specific known host is h.

@@ -181,7 +181,7 @@ func orderChain(certificates []*x509.Certificate) ([]byte, error) {
 		// Of several certificates with the name of the issuer, the one with the key ID of the issuer is
 		// tried first.
 		slices.SortStableFunc(others, func(a, b *x509.Certificate) int {
-			return compareBool(!bytes.Equal(a.SubjectKeyId, last.AuthorityKeyId),
+			return routing.CompareBool(!bytes.Equal(a.SubjectKeyId, last.AuthorityKeyId),
 				!bytes.Equal(b.SubjectKeyId, last.AuthorityKeyId))
 		})
 		at := slices.IndexFunc(others, func(c *x509.Certificate) bool {
@@ -204,15 +204,4 @@ func orderChain(certificates []*x509.Certificate) ([]byte, error) {
 		return nil, errors.New("none of the certificates behind the first has signed it")
 	}
 	return chain, nil
-}
-
-// compareBool orders false before true.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

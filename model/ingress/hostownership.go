@@ -135,7 +135,7 @@ func (o *HostOwners) decide(host routing.Host, among map[string]candidate) {
 		all = append(all, owner{c, namespace})
 	}
 	slices.SortFunc(all, func(a, b owner) int {
-		return cmp.Or(first(b.granted, a.granted), compareAge(a.candidate, b.candidate))
+		return cmp.Or(routing.CompareBool(b.granted, a.granted), compareAge(a.candidate, b.candidate))
 	})
 	above, covered := o.above(host)
 	for _, c := range all {
@@ -176,22 +176,11 @@ func (c candidate) precedes(wildcard candidate) bool {
 func compareAge(a, b candidate) int {
 	switch {
 	case a.held != b.held:
-		return first(b.held, a.held)
+		return routing.CompareBool(b.held, a.held)
 	case a.held:
 		return 0 // a host is remembered for one namespace only
 	}
 	return olderOwner(a.claim.By, b.claim.By)
-}
-
-// first orders false before true.
-func first(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // olderOwner compares Ingresses by age and name. The order annotation does not affect ownership.

@@ -12,6 +12,17 @@ const Any Host = ""
 // Wildcard reports whether the host starts with the one-label wildcard.
 func (h Host) Wildcard() bool { return strings.HasPrefix(string(h), "*.") }
 
+// Rank orders hosts by kind: precise ones before wildcards, and Any last.
+func (h Host) Rank() int {
+	switch {
+	case h == Any:
+		return 2
+	case h.Wildcard():
+		return 1
+	}
+	return 0
+}
+
 // A ClosedHost is a host that no less specific host answers for on a port. Unless a rule names it, it
 // answers 404 there, also where spec.tls lists it.
 type ClosedHost struct {

@@ -41,3 +41,14 @@ func compareCreated(a, b time.Time) int {
 	}
 	return a.Compare(b)
 }
+
+// CompareBool orders false before true.
+func CompareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -42,7 +42,7 @@ func (t *Table) nameListed() {
 			parent, hasParent := host.Parent()
 			hasWildcard := hasParent && !host.Wildcard() && byRules[parent]
 			first := slices.MinFunc(names, func(a, b *routing.Name) int {
-				return hostRank(a.Listed.By) - hostRank(b.Listed.By)
+				return a.Listed.By.Rank() - b.Listed.By.Rank()
 			})
 			listers := map[string]bool{}
 			for _, n := range names {
@@ -51,7 +51,7 @@ func (t *Table) nameListed() {
 					(!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) {
 					continue
 				}
-				if hostRank(n.Listed.By) == hostRank(first.Listed.By) { // 5
+				if n.Listed.By.Rank() == first.Listed.By.Rank() { // 5
 					listers[n.Owner.String()] = true
 				}
 			}

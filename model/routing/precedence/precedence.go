@@ -20,7 +20,7 @@ type rank struct {
 func rankOf(r *routing.Route) rank {
 	by := 0
 	if r.Listed != nil {
-		by = hostRank(r.Listed.By)
+		by = r.Listed.By.Rank()
 	}
 	return rank{
 		by:         by,
@@ -34,21 +34,11 @@ func rankOf(r *routing.Route) rank {
 func (a rank) compare(b rank) int {
 	return cmp.Or(
 		cmp.Compare(a.by, b.by),
-		compareBool(a.inexact, b.inexact),
+		routing.CompareBool(a.inexact, b.inexact),
 		cmp.Compare(a.text, b.text),
-		compareBool(a.prefix, b.prefix),
+		routing.CompareBool(a.prefix, b.prefix),
 		cmp.Compare(a.conditions, b.conditions),
 	)
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // settle decides between two routes of one rank: rule 5 of the package comment. It is the only
@@ -66,15 +56,4 @@ func settle(a, b *routing.Route) int {
 // identical reports whether two routes of one host claim the same requests.
 func identical(a, b *routing.Route) bool {
 	return a.Path == b.Path && len(a.When) == len(b.When) && a.When.Key() == b.When.Key()
-}
-
-// hostRank returns the rank of a host: more specific ones come first.
-func hostRank(h routing.Host) int {
-	switch {
-	case h == routing.Any:
-		return 2
-	case h.Wildcard():
-		return 1
-	}
-	return 0
 }

@@ -72,7 +72,7 @@ func (t *Table) Levels(port int32) []*Level {
 		return nil
 	}
 	return slices.SortedFunc(maps.Values(pt.levels), func(a, b *Level) int {
-		return cmp.Or(hostRank(a.Host)-hostRank(b.Host), cmp.Compare(a.Host, b.Host))
+		return cmp.Or(a.Host.Rank()-b.Host.Rank(), cmp.Compare(a.Host, b.Host))
 	})
 }
 
