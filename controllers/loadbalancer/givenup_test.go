@@ -41,6 +41,35 @@ func (r restart) violatesFromNow() {
 
 var adminForwards = strings.ReplaceAll(noAdmin, "forwarded: false", "forwarded: true")
 
+// newManyHosts returns a load balancer on which a namespace has hosts, with an Ingress each, below the Ingress
+// of another one for all hosts, whose answers for /admin violate an expectation from now on.
+func newManyHosts(t *testing.T, namespace string, n int, above string) restart {
+	t.Helper()
+	r := restart{newSharedBench(t, gated, ruleBook(adminForwards)), nil}
+	for i := range n {
+		r.namesHost(namespace, i)
+	}
+	r.work()
+	r.put(joins(above, "web", "", "/"))
+	r.work()
+	r.violatesFromNow()
+	return r
+}
+
+// namesHost has a namespace ask for one of many hosts.
+func (r restart) namesHost(namespace string, i int) {
+	r.Helper()
+	r.put(joins(namespace, "h"+strconv.Itoa(i), manyHosts(i + 1)[i], "/p"))
+}
+
+// givesUpHosts has it give up the first ones.
+func (r restart) givesUpHosts(namespace string, n int) {
+	r.Helper()
+	for i := range n {
+		r.remove(namespace, "h"+strconv.Itoa(i), false)
+	}
+}
+
 // settle reconciles a few times.
 func (r restart) settle() {
 	r.Helper()
@@ -98,22 +127,13 @@ func testListedHosts(t *testing.T, changes bool) {
 // The cloud denies a step of bob, while he gives up 11 hosts below carol's Ingress for all hosts.
 func TestHostsThatAreGivenUpBesideADeniedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart{newSharedBench(t, gated, ruleBook(adminForwards)), nil}
-		for i, host := range manyHosts(11) {
-			r.put(joins("bob", "h"+strconv.Itoa(i), host, "/p"))
-		}
-		r.work()
-		r.put(joins("carol", "web", "", "/"))
-		r.work()
-		r.violatesFromNow()
+		r := newManyHosts(t, "bob", 11, "carol")
 		r.denies("bob/other")
 		bad := joins("bob", "bad", "bad.bob", "/bad")
 		bad.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
 		r.put(bad)
 		r.work()
-		for i := range 11 {
-			r.remove("bob", "h"+strconv.Itoa(i), false)
-		}
+		r.givesUpHosts("bob", 11)
 		r.put(joins("alice", "new", "alice.new", "/"))
 		r.settle()
 		r.answers("z.example", "/x", "carol/web")
@@ -121,6 +141,7 @@ func TestHostsThatAreGivenUpBesideADeniedStep(t *testing.T) {
 	})
 }
 
+// denies has the cloud deny steps whose ID or detail has a text.
 func (r restart) denies(part string) {
 	r.cloud.Refuses = func(s plan.Step) error {
 		if strings.Contains(s.ID()+s.Detail(), part) {
@@ -133,18 +154,8 @@ func (r restart) denies(part string) {
 // Hosts that are named again do not count, though a step of a neighbour is denied for good.
 func TestClosedHostsThatAreNamedAgainDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart{newSharedBench(t, gated, ruleBook(adminForwards)), nil}
-		name := func(i int) { r.put(joins("alice", "h"+strconv.Itoa(i), manyHosts(12)[i], "/p")) }
-		for i := range 12 {
-			name(i)
-		}
-		r.work()
-		r.put(joins("carol", "web", "", "/"))
-		r.work()
-		r.violatesFromNow()
-		for i := range 10 {
-			r.remove("alice", "h"+strconv.Itoa(i), false)
-		}
+		r := newManyHosts(t, "alice", 12, "carol")
+		r.givesUpHosts("alice", 10)
 		r.work()
 		if hosts, _ := r.closed(); len(hosts) != 10 {
 			t.Errorf("closed are %q", hosts)
@@ -153,7 +164,7 @@ func TestClosedHostsThatAreNamedAgainDoNotCount(t *testing.T) {
 		r.put(joins("bob", "bad", "bad.bob", "/bad"))
 		r.work()
 		for i := range 10 {
-			name(i)
+			r.namesHost("alice", i)
 		}
 		r.settle()
 		if hosts, _ := r.closed(); len(hosts) != 0 {
@@ -175,17 +186,8 @@ func TestClosedHostsThatAreNamedAgainDoNotCount(t *testing.T) {
 // one opens as the other is closed.
 func TestAClosedHostInPlaceOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart{newSharedBench(t, gated, ruleBook(adminForwards)), nil}
-		for i, host := range manyHosts(11) {
-			r.put(joins("alice", "h"+strconv.Itoa(i), host, "/p"))
-		}
-		r.work()
-		r.put(joins("bob", "web", "", "/"))
-		r.work()
-		r.violatesFromNow()
-		for i := range 10 {
-			r.remove("alice", "h"+strconv.Itoa(i), false)
-		}
+		r := newManyHosts(t, "alice", 11, "bob")
+		r.givesUpHosts("alice", 10)
 		r.work()
 		r.put(joins("alice", "h10", "h0.example", "/p"))
 		r.settle()
@@ -319,19 +321,11 @@ func TestWildcardsOfTwoNamespacesAreClosed(t *testing.T) {
 // The record has no versions of bob, so that no Ingress of his can wait: each host is closed.
 func TestHostsOfForgottenVersionsThatAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart{newSharedBench(t, gated, ruleBook(adminForwards)), nil}
-		for i, host := range manyHosts(11) {
-			r.put(joins("bob", "h"+strconv.Itoa(i), host, "/p"))
-		}
-		r.work()
-		r.put(joins("alice", "web", "", "/"))
+		r := newManyHosts(t, "bob", 11, "alice")
 		r.put(joins("carol", "web", "carol.example", "/p"))
 		r.work()
-		r.violatesFromNow()
 		r.forgetVersions("bob")
-		for i := range 11 {
-			r.remove("bob", "h"+strconv.Itoa(i), false)
-		}
+		r.givesUpHosts("bob", 11)
 		r.put(joins("carol", "web", "carol.example", "/new"))
 		r.put(joins("alice", "new", "alice.other", "/x"))
 		r.settle()

@@ -221,6 +221,16 @@ func TestARuleThatStaysAnswersNoNeighbour(t *testing.T) {
 	}
 }
 
+// keepsRule has the cloud delete no rule whose detail has a text.
+func (b sharedBench) keepsRule(detail string, err error) {
+	b.cloud.Refuses = func(s plan.Step) error {
+		if _, is := s.(plan.DeleteRule); is && strings.Contains(s.Detail(), detail) {
+			return err
+		}
+		return nil
+	}
+}
+
 // TestARuleThatStaysOnASharedHost: bob no longer asks for a wildcard, and the cloud does not delete its
 // rule. A host below it that alice names is hers, though her rules are new.
 func TestARuleThatStaysOnASharedHost(t *testing.T) {
@@ -234,12 +244,7 @@ func TestARuleThatStaysOnASharedHost(t *testing.T) {
 				b.put(joins("alice", "z", "z.example", "/own"))
 				b.work()
 				b.answers("x.shop.example", "/p", "bob/web")
-				b.cloud.Refuses = func(s plan.Step) error {
-					if _, is := s.(plan.DeleteRule); is && strings.Contains(s.Detail(), "bob/") {
-						return providers.ErrDenied
-					}
-					return nil
-				}
+				b.keepsRule("bob/", providers.ErrDenied)
 				b.remove("bob", "b", false)
 				b.work()
 				time.Sleep(time.Hour) // the host is free
@@ -476,12 +481,7 @@ func TestA404ThatStaysLeavesOtherHosts(t *testing.T) {
 	b.work()
 	b.answers("a0.example", "/p1", "404")
 	b.answers("a1.foo", "/p2", "404")
-	b.cloud.Refuses = func(s plan.Step) error {
-		if _, is := s.(plan.DeleteRule); is && strings.Contains(s.Detail(), "*.example") {
-			return providers.ErrThrottled
-		}
-		return nil
-	}
+	b.keepsRule("*.example", providers.ErrThrottled)
 	b.remove("bob", "b", false)
 	b.remove("bob", "goes", false)
 	ing := joins("alice", "a1", "a1.foo", "/p0", "/")
