@@ -145,7 +145,7 @@ func (c *servedComparison) compareGuards() {
 // Where it does not come to its end, it tries one request for each entry.
 func (c *servedComparison) search(
 	lists [][]requests.Entry, wanted requests.Wanted,
-) []requests.Among {
+) []requests.FoundEntry {
 	if len(lists) > 1+mostWays {
 		c.leaveUndecided(requests.Undecided{Why: fmt.Sprintf("more than %d ports with different "+
 			"rules served this host before, so only one request for each rule was compared", mostWays)})
@@ -275,8 +275,8 @@ func answersTo(lists [][]requests.Entry, r routing.Request) []string {
 // samples returns, of one request for each entry, those that lists answer as wanted.
 func (c *servedComparison) samples(
 	lists [][]requests.Entry, wanted requests.Wanted,
-) []requests.Among {
-	var out []requests.Among
+) []requests.FoundEntry {
+	var out []requests.FoundEntry
 	for _, e := range slices.Concat(lists...) {
 		r, some := c.finder.Sample(e)
 		r.Method = methodOf(r)
@@ -286,14 +286,14 @@ func (c *servedComparison) samples(
 		asked := r
 		asked.Port, asked.Host = c.port, c.class.Name
 		if at := indexOf(c.now, match(c.after(), asked)); at >= 0 {
-			out = append(out, requests.Among{First: at, Request: r})
+			out = append(out, requests.FoundEntry{First: at, Request: r})
 		}
 	}
 	return out
 }
 
 // tell adds a request that is less protected.
-func (c *servedComparison) tell(f requests.Among, v verdict) {
+func (c *servedComparison) tell(f requests.FoundEntry, v verdict) {
 	r := f.Request
 	r.Port, r.Host, r.Method = c.port, c.class.Name, methodOf(r)
 	d := difference{c.hostComparison.pair, c.port, c.class, c.old, c.now, requests.Pair{

@@ -30,7 +30,7 @@ type Objects struct {
 	Slices  SliceList
 	Nodes   []*corev1.Node // where targets are instances
 	Pods    []*corev1.Pod  // the known Pods of endpoints
-	// PodsKnown and Awaited are as in Objects.
+	// PodsKnown and Awaited are as in ingress.Objects.
 	PodsKnown bool
 	Awaited   map[Claim]bool
 }

@@ -12,15 +12,15 @@ import (
 // This file finds the protocol of targets: that of the Ingress, else the appProtocol of the
 // Service's port, else plain HTTP/1.1.
 
-// A Speech has the protocol and the version of HTTP of targets; "" if neither the Ingress nor the
+// A TargetProtocol has the protocol and the version of HTTP of targets; "" if neither the Ingress nor the
 // Service sets it.
-type Speech struct {
+type TargetProtocol struct {
 	Protocol routing.Protocol
 	Version  routing.Version
 }
 
 // appProtocols has the meaning of appProtocol of a Service port. Other values are ignored.
-var appProtocols = map[string]Speech{
+var appProtocols = map[string]TargetProtocol{
 	"http":              {v1alpha1.ProtocolHTTP, routing.VersionHTTP1},
 	"kubernetes.io/ws":  {v1alpha1.ProtocolHTTP, routing.VersionHTTP1},
 	"https":             {v1alpha1.ProtocolHTTPS, routing.VersionHTTP1},
@@ -30,12 +30,12 @@ var appProtocols = map[string]Speech{
 }
 
 // complete completes the settings of an Ingress with those of a Service port, which may be nil.
-func (s Speech) complete(port *corev1.ServicePort) Speech {
-	var app Speech
+func (s TargetProtocol) complete(port *corev1.ServicePort) TargetProtocol {
+	var app TargetProtocol
 	if port != nil && port.AppProtocol != nil {
 		app = appProtocols[*port.AppProtocol]
 	}
-	return Speech{
+	return TargetProtocol{
 		Protocol: cmp.Or(s.Protocol, app.Protocol, v1alpha1.ProtocolHTTP),
 		Version:  cmp.Or(s.Version, app.Version, routing.VersionHTTP1),
 	}

@@ -24,13 +24,13 @@ import (
 // A Reference is a Service port as an Ingress refers to it, with the settings of the Ingress for
 // its targets.
 type Reference struct {
-	Service    string // namespace/name
-	PortName   string
-	PortNumber int32
-	TargetType string
-	NodeLabels string // of the nodes that are targets, as in routing.Backend
-	Speech     Speech
-	Provider   string // settings that only the provider understands, of a Backend
+	Service        string // namespace/name
+	PortName       string
+	PortNumber     int32
+	TargetType     string
+	NodeLabels     string // of the nodes that are targets, as in routing.Backend
+	TargetProtocol TargetProtocol
+	Provider       string // settings that only the provider understands, of a Backend
 }
 
 // A Resolution is the backend of a reference.
@@ -45,8 +45,8 @@ type Resolution struct {
 	disputed bool
 }
 
-// Tell adds a problem.
-func (r *Resolution) Tell(severity diag.Severity, reason diag.Reason, text string) {
+// AddProblem adds a problem.
+func (r *Resolution) AddProblem(severity diag.Severity, reason diag.Reason, text string) {
 	r.Problems = append(r.Problems, Problem{severity, reason, text})
 }
 
@@ -68,7 +68,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 		Provider:   ref.Provider,
 	}}
 	r.lookUp(c, ref, behind)
-	spoken := ref.Speech.complete(portIn(behind.Service, ref))
+	spoken := ref.TargetProtocol.complete(portIn(behind.Service, ref))
 	r.Backend.Protocol, r.Backend.Version = spoken.Protocol, spoken.Version
 	r.Backend.ID = idOf(r.Backend)
 	return r
@@ -78,7 +78,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	service := behind.Service
 	if service == nil {
-		r.Tell(diag.Error, diag.ServiceMissing,
+		r.AddProblem(diag.Error, diag.ServiceMissing,
 			fmt.Sprintf("there is no Service %s", diag.Cut(ref.Service)))
 		return
 	}
@@ -92,14 +92,14 @@ func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	}
 	switch {
 	case port == nil:
-		r.Tell(diag.Error, diag.ServicePortMissing,
+		r.AddProblem(diag.Error, diag.ServicePortMissing,
 			fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
 	case protocolOf(port) != corev1.ProtocolTCP:
-		r.Tell(diag.Error, diag.ServiceUnusable,
+		r.AddProblem(diag.Error, diag.ServiceUnusable,
 			fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.Service,
 				port.Protocol))
 	case ref.TargetType == v1alpha1.TargetTypeInstance && port.NodePort == 0 && !getsNodePort(service):
-		r.Tell(diag.Error, diag.ServiceUnusable,
+		r.AddProblem(diag.Error, diag.ServiceUnusable,
 			fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make "+
 				"the Service one of type NodePort, or use target type ip", port.Port, ref.Service))
 	default:
@@ -119,9 +119,9 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	switch {
 	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && port.NodePort != 0 &&
 		!settings.AllowsTargetPort(c, port.NodePort):
-		r.Tell(diag.Error, diag.TargetPortNotAllowed,
+		r.AddProblem(diag.Error, diag.TargetPortNotAllowed,
 			fmt.Sprintf("port %d of Service %s has node port %d, to which nothing is sent: %s",
-				port.Port, r.Backend.Service, port.NodePort, settings.TargetPortsSay(c)))
+				port.Port, r.Backend.Service, port.NodePort, settings.DescribeTargetPorts(c)))
 		return
 	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && (screened.refused() > 0 ||
 		screened.doubted):
@@ -138,10 +138,10 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	switch {
 	case len(endpoints) == 0 && len(screened.ports) > 0: // with a problem of its own
 	case len(endpoints) == 0 && (runs || listed):
-		r.Tell(diag.Warning, diag.NoEndpoints,
+		r.AddProblem(diag.Warning, diag.NoEndpoints,
 			fmt.Sprintf("Service %s has no ready endpoint for port %d", r.Backend.Service, port.Port))
 	case len(r.Backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
-		r.Tell(diag.Warning, diag.NoNodes,
+		r.AddProblem(diag.Warning, diag.NoNodes,
 			fmt.Sprintf("there is no node%s on which requests for port %d of Service %s may be sent to "+
 				"node port %d", labelled(r.Backend.NodeLabels), port.Port, r.Backend.Service, port.NodePort))
 	}
@@ -161,21 +161,21 @@ func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1
 	number, err := strconv.ParseInt(string(r.Backend.Port), 10, 32)
 	switch {
 	case !c.AllowExternalNames:
-		r.Tell(diag.Error, diag.ExternalNameRefused,
+		r.AddProblem(diag.Error, diag.ExternalNameRefused,
 			fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.Service))
 	case err != nil:
-		r.Tell(diag.Error, diag.ServicePortMissing,
+		r.AddProblem(diag.Error, diag.ServicePortMissing,
 			fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
 	case isAddress(service.Spec.ExternalName):
-		r.Tell(diag.Error, diag.ExternalNameRefused,
+		r.AddProblem(diag.Error, diag.ExternalNameRefused,
 			fmt.Sprintf("Service %s has the external name %s, which Kubernetes reads as a name of digits "+
 				"and not as an address", ref.Service, service.Spec.ExternalName))
 	case !settings.AllowsTargetPort(c, int32(number)):
-		r.Tell(diag.Error, diag.TargetPortNotAllowed,
+		r.AddProblem(diag.Error, diag.TargetPortNotAllowed,
 			fmt.Sprintf("Service %s is of type ExternalName, and nothing is sent to its port %d: %s",
-				ref.Service, number, settings.TargetPortsSay(c)))
+				ref.Service, number, settings.DescribeTargetPorts(c)))
 	case ref.TargetType == v1alpha1.TargetTypeInstance:
-		r.Tell(diag.Error, diag.ServiceUnusable,
+		r.AddProblem(diag.Error, diag.ServiceUnusable,
 			fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type "+
 				"instance needs", ref.Service))
 	default:

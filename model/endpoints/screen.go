@@ -131,21 +131,21 @@ func (s *screening) tell(r *Resolution) {
 			"; nodes would pass requests on to it, so nothing is sent to the Service"
 	}
 	if n := len(s.never); n > 0 {
-		r.Tell(severity, diag.EndpointForeign,
+		r.AddProblem(severity, diag.EndpointForeign,
 			fmt.Sprintf("Service %s has %s left out: %s is %s, and addresses of that kind are "+
 				"never targets%s",
 				s.backend.Service, counted(n), diag.Cut(s.never[0]), s.kind, consequence))
 	}
 	if n := len(s.foreign); n > 0 {
-		r.Tell(severity, diag.EndpointForeign,
+		r.AddProblem(severity, diag.EndpointForeign,
 			fmt.Sprintf("Service %s has %s left out: %s is not the address of a Pod of its namespace "+
 				"(%s), and the class does not say `foreignEndpoints: true`%s",
 				s.backend.Service, counted(n), diag.Cut(s.foreign[0]), s.why, consequence))
 	}
 	if len(s.ports) > 0 {
-		r.Tell(diag.Error, diag.TargetPortNotAllowed,
+		r.AddProblem(diag.Error, diag.TargetPortNotAllowed,
 			fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
-				s.backend.Service, slices.Min(s.ports), settings.TargetPortsSay(s.class)))
+				s.backend.Service, slices.Min(s.ports), settings.DescribeTargetPorts(s.class)))
 	}
 	r.Unverified = s.blind > 0
 }

@@ -111,14 +111,14 @@ func sameEntries(some, others []requests.Entry) bool {
 // search finds requests of the set that candidates of a group answer, and whose present answers do
 // not violate the expectation.
 func (c *checker) search(next judgement, former *judgement, key string) (
-	[]requests.Among, requests.Undecided,
+	[]requests.FoundEntry, requests.Undecided,
 ) {
 	answers, set := next.answers(key), entries(c.parts, next.groups[key], next.at)
 	if former == nil || len(former.groups) == 0 {
 		pairs, undecided := c.find(answers, set)
-		var out []requests.Among
+		var out []requests.FoundEntry
 		for _, p := range pairs {
-			out = append(out, requests.Among{First: p.First, Request: p.Request})
+			out = append(out, requests.FoundEntry{First: p.First, Request: p.Request})
 		}
 		return out, undecided
 	}

@@ -40,15 +40,15 @@ func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (setti
 	found = append(found, checkRedirect(NewMember(ing, given))...)
 	found = append(found, checkPortSettings(NewMember(ing, given))...)
 	found = append(found, checkNetwork(NewMember(ing, given))...)
-	if port := given.HealthSaid[settings.HealthPort]; port != "" &&
+	if port := given.HealthAsked[settings.HealthPort]; port != "" &&
 		!settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
 		found = append(found, aboutAnnotation(ing, settings.HealthPort, diag.Error,
 			diag.TargetPortNotAllowed,
 			fmt.Sprintf("health checks cannot go to port %s: %s", port,
-				settings.TargetPortsSay(&c.LoadBalancerClassSpec))))
+				settings.DescribeTargetPorts(&c.LoadBalancerClassSpec))))
 	}
-	if given.HealthSaid != nil {
-		if err := settings.CheckHealth(given.HealthSaid, &c.LoadBalancerClassSpec); err != nil {
+	if given.HealthAsked != nil {
+		if err := settings.CheckHealth(given.HealthAsked, &c.LoadBalancerClassSpec); err != nil {
 			found = append(found, aboutAnnotation(ing, settings.HealthTimeout, diag.Error,
 				diag.AnnotationInvalid, err.Error()))
 		}

@@ -23,11 +23,11 @@ func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authentic
 	}
 	auth, err := v.auth(with)
 	if err != nil {
-		v.Tell(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
+		v.AddDiagnostic(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
 		return routing.Status(503)
 	}
 	if a.Auth = auth; auth.KeepsClientSecret {
-		v.Tell(diag.Warning, diag.SecretUnread, field,
+		v.AddDiagnostic(diag.Warning, diag.SecretUnread, field,
 			v.WhySecretUnread(Name{Namespace: v.Namespace,
 				Name: with.OIDC.SecretName})+"; users sign in as before")
 	}
@@ -125,7 +125,7 @@ func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure 
 		return a
 	}
 	if len(secure) == 0 {
-		v.Tell(diag.Error, diag.AuthUnavailable, field,
+		v.AddDiagnostic(diag.Error, diag.AuthUnavailable, field,
 			describeHost(h)+" is not served over HTTPS, without which users cannot sign in; "+
 				"requests are answered 503")
 		return a

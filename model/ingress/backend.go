@@ -34,9 +34,9 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 	asked := v.settingsOf(name, field)
 	ref := endpoints.Reference{
 		Service: name.String(), PortName: port.Name, PortNumber: port.Number,
-		TargetType: asked.TargetType,
-		Speech:     endpoints.Speech{Protocol: asked.Protocol, Version: asked.Version},
-		Provider:   provider,
+		TargetType:     asked.TargetType,
+		TargetProtocol: endpoints.TargetProtocol{Protocol: asked.Protocol, Version: asked.Version},
+		Provider:       provider,
 	}
 	if ref.TargetType == v1alpha1.TargetTypeInstance {
 		ref.NodeLabels = asked.NodeLabels
@@ -49,12 +49,12 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 	}
 	if r.Unverified && !v.pool.toldPodsUnknown {
 		v.pool.toldPodsUnknown = true
-		v.Tell(diag.Info, diag.EndpointForeign, field,
+		v.AddDiagnostic(diag.Info, diag.EndpointForeign, field,
 			"there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
 	for _, p := range r.Problems {
 		if !v.alreadyReported(p) {
-			v.Tell(p.Severity, p.Reason, field, p.Text)
+			v.AddDiagnostic(p.Severity, p.Reason, field, p.Text)
 		}
 	}
 	entry := v.pool.entries[r.Backend.ID]
@@ -62,8 +62,8 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 		entry = &pooled{Backend: r.Backend}
 		v.pool.entries[r.Backend.ID] = entry
 	}
-	if len(asked.HealthSaid) > 0 {
-		v.claimHealth(entry, v.Services[name], asked.HealthSaid, field)
+	if len(asked.HealthAsked) > 0 {
+		v.claimHealth(entry, v.Services[name], asked.HealthAsked, field)
 	}
 	if asked.NodeLabels != "" && ref.NodeLabels == "" {
 		v.tellUnusedLabels(entry.ID, field)
@@ -162,7 +162,7 @@ func (v *MemberBackends) resolve(service Name,
 	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref,
 		endpoints.Objects{Service: v.Services[service]})
 	r.Problems = nil
-	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
+	r.AddProblem(diag.Error, diag.TooComplex, fmt.Sprintf(
 		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of "+
 			"EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer "+
 			"backends, or fewer ports or endpoints of a Service",

@@ -19,14 +19,14 @@ func newBackendPool(c *Class, clients map[string]string) *backendPool {
 // Backends returns all backends of the pool with their health checks.
 func (p *backendPool) Backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
-	usual := map[endpoints.Speech]routing.HealthCheck{}
+	usual := map[endpoints.TargetProtocol]routing.HealthCheck{}
 	for id, e := range p.entries {
 		b := e.Backend
 		if b.TargetGroup != "" { // its health check is that of others
 			out[id] = b
 			continue
 		}
-		of := endpoints.Speech{Protocol: b.Protocol, Version: b.Version}
+		of := endpoints.TargetProtocol{Protocol: b.Protocol, Version: b.Version}
 		if len(e.health) > 0 {
 			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol,
 				of.Version)

@@ -27,7 +27,7 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	}
 	if group != v1alpha1.Group || ref.Kind != v1alpha1.KindBackend {
 		kind := strings.TrimPrefix(group+"/"+ref.Kind, "/")
-		v.Tell(diag.Error, diag.ResourceUnknown, field,
+		v.AddDiagnostic(diag.Error, diag.ResourceUnknown, field,
 			fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
 		return routing.Status(503)
 	}
@@ -35,12 +35,12 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	spec, known := v.specOf(ref.Name)
 	switch {
 	case !known:
-		v.Tell(diag.Error, diag.ResourceMissing, field,
+		v.AddDiagnostic(diag.Error, diag.ResourceMissing, field,
 			fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace,
 				diag.Cut(ref.Name)))
 		return routing.Status(503)
 	case spec == nil:
-		v.Tell(diag.Error, diag.Invalid, field,
+		v.AddDiagnostic(diag.Error, diag.Invalid, field,
 			fmt.Sprintf("Backend %s is invalid; requests are answered 503", n))
 		return routing.Status(503)
 	}

@@ -34,7 +34,7 @@ func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnosti
 		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and "+
 			"then lets it go", membership.Key, class.Name, class.Grace())
 		snapshot := s.snapshot(membership.Key, class)
-		snapshot.TellKept(ing)
+		snapshot.AddKept(ing)
 		member.Leaving, member.Departing = true, true
 		s.move(ing, member, snapshot, append(found, why))
 		return

@@ -72,7 +72,7 @@ func (b portBudget) limitTargets(r *endpoints.Resolution) {
 	}
 	r.Backend.Targets = slices.DeleteFunc(slices.Clone(r.Backend.Targets),
 		func(t routing.Target) bool { return slices.Contains(over, t.Port) })
-	r.Tell(diag.Error, diag.TargetPortNotAllowed,
+	r.AddProblem(diag.Error, diag.TargetPortNotAllowed,
 		fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.Backend.Service,
 			over[0], tooManyPorts(namespace)))
 }

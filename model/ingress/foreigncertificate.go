@@ -358,10 +358,10 @@ func (o *MemberListeners) reuse(id routing.CertificateID) bool {
 	return keeps
 }
 
-// TellOwners returns diagnostics for the other Ingress of each refusal: the one whose host is named
+// OwnerDiagnostics returns diagnostics for the other Ingress of each refusal: the one whose host is named
 // by a refused certificate, and the one whose certificate removes a host from HTTPS. There is one
 // diagnostic for each namespace.
-func (d *ListenerBuilder) TellOwners() []diag.Diagnostic {
+func (d *ListenerBuilder) OwnerDiagnostics() []diag.Diagnostic {
 	type toOwner struct {
 		source    diag.Source
 		namespace string

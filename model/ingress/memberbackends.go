@@ -36,8 +36,8 @@ func newMemberBackends(x *Index, p *backendPool, m Member) *MemberBackends {
 		problems: map[endpoints.Problem]bool{}, own: map[string]*v1alpha1.BackendSpec{}, ofServices: map[Name]settings.Values{}}
 }
 
-// Tell adds a diagnostic about a field of the member.
-func (v *MemberBackends) Tell(severity diag.Severity, reason diag.Reason, field, message string) {
+// AddDiagnostic adds a diagnostic about a field of the member.
+func (v *MemberBackends) AddDiagnostic(severity diag.Severity, reason diag.Reason, field, message string) {
 	v.Found = append(v.Found, diag.Diagnostic{Severity: severity, Reason: reason,
 		Source: v.Source().At(field), Message: message})
 }

@@ -19,7 +19,7 @@ func (v *MemberBackends) mayForward(services []v1alpha1.WeightedService, field s
 	for _, s := range services {
 		if arn := s.TargetGroupARN; arn != "" && !v.pool.class.allowsTargetGroup(arn) {
 			allowed = false
-			v.Tell(diag.Error, diag.TargetGroupNotAllowed, field, fmt.Sprintf("requests are answered 503: "+
+			v.AddDiagnostic(diag.Error, diag.TargetGroupNotAllowed, field, fmt.Sprintf("requests are answered 503: "+
 				"the class does not allow target group %s; ask its owner to add it to "+
 				"`allowedTargetGroups`", arn))
 		}

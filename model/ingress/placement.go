@@ -102,7 +102,7 @@ func (s *placement) keepLastGood(ing *networkingv1.Ingress,
 		found = append(found, withdrawn...)
 		if ok {
 			snapshot := s.snapshot(membership.Key, class)
-			snapshot.TellKept(ing)
+			snapshot.AddKept(ing)
 			s.move(ing, last, snapshot, found)
 			return snapshot
 		}

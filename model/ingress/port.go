@@ -201,9 +201,9 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 	}
 }
 
-// TellClients returns diagnostics about members whose ports admit fewer clients than they ask for,
+// ClientDiagnostics returns diagnostics about members whose ports admit fewer clients than they ask for,
 // by address or by certificate.
-func (d *ListenerBuilder) TellClients() []diag.Diagnostic {
+func (d *ListenerBuilder) ClientDiagnostics() []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for port, at := range d.ports {
 		found = append(found, at.reportAdmitted(port)...)

@@ -22,7 +22,7 @@ func checkPortSettings(m Member) []diag.Diagnostic {
 			diag.AnnotationInvalid, message))
 	}
 	asked, secure := m.AskedPorts(), m.SecurePorts()
-	attributes, mutual := m.Settings.PortsSaid()
+	attributes, mutual := m.Settings.PortsAsked()
 	for _, port := range attributes {
 		if !slices.Contains(asked, port) {
 			refuse(settings.ListenerAttributes, fmt.Sprintf("the Ingress does not listen on port %d, "+

@@ -64,7 +64,7 @@ func (v *MemberBackends) settingsOf(service Name, field string) settings.Values 
 		if w.Severity == diag.Error {
 			message += ", so it is ignored"
 		}
-		v.Tell(diag.Warning, w.Reason, field, "annotation "+w.Annotation+" of Service "+service.String()+": "+message)
+		v.AddDiagnostic(diag.Warning, w.Reason, field, "annotation "+w.Annotation+" of Service "+service.String()+": "+message)
 	}
 	if len(read.asked) > 0 {
 		all := maps.Clone(v.Annotations)
@@ -76,7 +76,7 @@ func (v *MemberBackends) settingsOf(service Name, field string) settings.Values 
 		merged, _ := settings.Read(all, &v.pool.class.LoadBalancerClassSpec, true)
 		out.TargetType, out.Protocol, out.Version = merged.TargetType, merged.Protocol, merged.Version
 		out.NodeLabels = merged.NodeLabels
-		out.HealthSaid, out.GroupAttributes = merged.HealthSaid, merged.GroupAttributes
+		out.HealthAsked, out.GroupAttributes = merged.HealthAsked, merged.GroupAttributes
 	}
 	v.ofServices[service] = out
 	return out

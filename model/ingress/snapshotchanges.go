@@ -52,7 +52,7 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 			switch {
 			case ok:
 				s.Members = append(s.Members, last)
-				s.TellKept(m.Ingress)
+				s.AddKept(m.Ingress)
 			case withdrawn != "":
 				s.Diagnostics = append(s.Diagnostics, tellWithdrawn(m.Ingress, s.Key, withdrawn))
 			}
@@ -117,8 +117,8 @@ func (s Snapshot) Ends(made routing.Config) bool {
 		slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
 }
 
-// TellKept adds a diagnostic that the last accepted version of an Ingress is served.
-func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
+// AddKept adds a diagnostic that the last accepted version of an Ingress is served.
+func (s *Snapshot) AddKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOfIngress(ing),
 		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),

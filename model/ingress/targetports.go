@@ -35,7 +35,7 @@ func (v *MemberBackends) checkedPort(service *corev1.Service, targetType, asked,
 	}
 	if !settings.AllowsCheckPort(&v.pool.class.LoadBalancerClassSpec, port) {
 		v.reportCheck(asked, field, diag.TargetPortNotAllowed,
-			settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
+			settings.DescribeTargetPorts(&v.pool.class.LoadBalancerClassSpec))
 		return "", false
 	}
 	if number, err := strconv.ParseInt(port, 10, 32); err == nil &&

@@ -52,7 +52,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 		t.config.Closed = t.withoutServed(s.Closed, translations)
 	}
 	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
-	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.TellClients(), t.listeners.TellOwners())
+	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.ClientDiagnostics(), t.listeners.OwnerDiagnostics())
 	t.config.Backends = t.pool.Backends()
 	s.nameAuthors(&t.config, t.found)
 	return t.config, diag.Sort(t.found)
@@ -106,10 +106,10 @@ func (v *memberTranslation) serve() {
 		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.Tell(diag.Error, diag.HostNotAllowed, defaultBackendField,
+			v.AddDiagnostic(diag.Error, diag.HostNotAllowed, defaultBackendField,
 				notForAnyHost(v.Member))
 		case !allowed:
-			v.Tell(diag.Warning, diag.HostNotAllowed, defaultBackendField,
+			v.AddDiagnostic(diag.Warning, diag.HostNotAllowed, defaultBackendField,
 				notForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.addDefaultBackend(v.forAnyHost)
@@ -175,7 +175,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := pathOf(p, &v.Settings)
 	if err != nil {
-		v.Tell(diag.Error, diag.Invalid, field+".path",
+		v.AddDiagnostic(diag.Error, diag.Invalid, field+".path",
 			fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
 	}
@@ -186,7 +186,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	when, may := v.Settings.Conditions.Of(string(r.spelt()), p).OnHost(r.Host)
 	if !may {
 		if r.Listed == "" {
-			v.Tell(diag.Warning, diag.Unreachable, field, fmt.Sprintf("no request for host %s fulfils its "+
+			v.AddDiagnostic(diag.Warning, diag.Unreachable, field, fmt.Sprintf("no request for host %s fulfils its "+
 				"condition on the host", r.Host))
 		}
 		return
@@ -239,7 +239,7 @@ func (v *memberTranslation) withoutCircles(a routing.Action, r HostRule, p routi
 		if len(left) > 0 {
 			severity = diag.Info
 		}
-		v.Tell(severity, diag.RedirectLoop, field, "the redirect leads to itself on port "+joinPorts(circles)+
+		v.AddDiagnostic(severity, diag.RedirectLoop, field, "the redirect leads to itself on port "+joinPorts(circles)+
 			", so it is left out there, and requests go on to the next path")
 	}
 	return left, len(circles) > 0

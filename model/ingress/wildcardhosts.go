@@ -31,7 +31,7 @@ func (v *memberTranslation) withoutWildcard(r HostRule, when routing.Conditions,
 	if own := when.Host(); own != nil {
 		both, ok := below(own, r.Host)
 		if !ok {
-			v.Tell(diag.Error, diag.NotExpressible, field, "spec.tls lists "+string(r.Host)+", and the "+
+			v.AddDiagnostic(diag.Error, diag.NotExpressible, field, "spec.tls lists "+string(r.Host)+", and the "+
 				"condition of this path on the host holds for some of its names, and for others: write values "+
 				"that end with "+string(r.Host[1:])+", or hosts that they all cover")
 			return r.Host, nil, false

@@ -13,7 +13,7 @@ import (
 // steps is closed. Do defines each step: the fake cloud runs it, and every other provider must have
 // the same results.
 //
-//sumtype:decl
+// sumtype:decl
 type Step interface {
 	// Op returns the step's name: "create rule". With ID it names the step in a printed plan.
 	Op() string
@@ -41,9 +41,9 @@ type Result struct {
 type (
 	// CreateLoadBalancer makes a load balancer without listeners.
 	CreateLoadBalancer struct{ LoadBalancer lb.LoadBalancer }
-	// ModifyLoadBalancer changes its settings.
+	// ModifyLoadBalancer changes the settings of a load balancer.
 	ModifyLoadBalancer struct{ LoadBalancer lb.LoadBalancer }
-	// DeleteLoadBalancer deletes it with its listeners and rules. Separate steps delete target groups,
+	// DeleteLoadBalancer deletes a load balancer with its listeners and rules. Separate steps delete target groups,
 	// certificates and the firewall.
 	DeleteLoadBalancer struct{ Key lb.Key }
 
@@ -68,14 +68,14 @@ type (
 		Old lb.CertificateID
 		New lb.Certificate
 	}
-	// ModifyCertificate changes its tags.
+	// ModifyCertificate changes the tags of a certificate.
 	ModifyCertificate struct{ Certificate lb.Certificate }
 	// DeleteCertificate deletes an unused certificate.
 	DeleteCertificate struct{ Certificate lb.CertificateID }
 
 	// CreateTargetGroup makes a target group without targets.
 	CreateTargetGroup struct{ Group lb.TargetGroup }
-	// ModifyTargetGroup changes its settings: health check, attributes and tags.
+	// ModifyTargetGroup changes the settings of a target group: health check, attributes and tags.
 	ModifyTargetGroup struct{ Group lb.TargetGroup }
 	// RegisterTargets registers a target group's first targets.
 	RegisterTargets struct {

@@ -18,8 +18,8 @@ type Balancer struct {
 	// Observed is the load balancer in the cloud. Priorities and target groups that do not exist there
 	// yet are not known.
 	Observed *lb.Observed
-	// Assumed: Observed counts as being in the cloud, even if it is from a plan that creates a load
-	// balancer: it got the priorities of that plan, which may have changed since.
+	// Assumed: Observed counts as being in the cloud, even if it is from a plan that creates the load balancer. Its
+	// priorities are those of that plan, and may have changed since.
 	Assumed bool
 	Dialect lb.Dialect
 	// Foreign has the priorities of foreign rules that the class keeps, by port.

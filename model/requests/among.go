@@ -13,16 +13,16 @@ import (
 // A Wanted reports whether a combination of answers, one of each list, is searched.
 type Wanted func(answers []string) bool
 
-// An Among is an entry of the first list, and a shortest request that it answers and that all lists
+// A FoundEntry is an entry of the first list, and a shortest request that it answers and that all lists
 // answer as wanted.
-type Among struct {
+type FoundEntry struct {
 	First   int
 	Request routing.Request
 }
 
 // FindAmong returns each entry of the first list that answers a request which all lists answer as
 // wanted. Undecided is the reason why there may be more; zero if these are all.
-func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecided Undecided) {
+func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []FoundEntry, undecided Undecided) {
 	numbers := newLists()
 	m := f.meter(all...)
 	s := &amongSearch{
@@ -33,7 +33,7 @@ func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecid
 		s.each = append(s.each, numbers.add(entries))
 	}
 	s.run()
-	slices.SortFunc(s.out, func(a, b Among) int { return a.First - b.First })
+	slices.SortFunc(s.out, func(a, b FoundEntry) int { return a.First - b.First })
 	return s.out, cmp.Or(m.stopped, s.undecided)
 }
 
@@ -48,7 +48,7 @@ type amongSearch struct {
 
 	tried     map[string]bool
 	found     map[int32]bool
-	out       []Among
+	out       []FoundEntry
 	undecided Undecided
 
 	alive  [][]int32 // by list; reused
@@ -172,7 +172,7 @@ func (c choice) search() bool {
 	case list == len(c.s.each):
 		r := q.request()
 		r.Path = c.text
-		c.s.out = append(c.s.out, Among{int(c.first), r})
+		c.s.out = append(c.s.out, FoundEntry{int(c.first), r})
 		return true
 	}
 	for at := range c.matched[list] {

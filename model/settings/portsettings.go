@@ -142,9 +142,9 @@ func (v Values) MutualAsked(port int32) *routing.MutualAuthentication {
 	return v.Mutual[port]
 }
 
-// PortsSaid returns the ports for which an Ingress asks for attributes, and for certificates of
+// PortsAsked returns the ports for which an Ingress asks for attributes, and for certificates of
 // clients, even if that does not count.
-func (v Values) PortsSaid() (attributes, mutual []int32) {
+func (v Values) PortsAsked() (attributes, mutual []int32) {
 	all := []Values{v}
 	if v.Uncounted != nil {
 		all = append(all, *v.Uncounted)

@@ -93,9 +93,9 @@ type Values struct {
 	// SecurityGroups has those that the Ingress asks for by ID or name, sorted, and
 	// SecurityGroupsOfClass those of the class.
 	SecurityGroups, SecurityGroupsOfClass []string
-	// HealthSaid has the Ingress's settings of health checks, by annotation, for HealthCheck.
-	HealthSaid map[string]string
-	health     routing.HealthCheck
+	// HealthAsked has the Ingress's settings of health checks, by annotation, for HealthCheck.
+	HealthAsked map[string]string
+	health      routing.HealthCheck
 
 	// Uncounted has the Ingress's settings of whole ports and load balancers, if others decide about
 	// these.

@@ -66,8 +66,8 @@ func AllowsCheckPort(c *v1alpha1.LoadBalancerClassSpec, port string) bool {
 	return err != nil || port == c.HealthCheck.Port || AllowsTargetPort(c, int32(number))
 }
 
-// TargetPortsSay returns a message with the ports that a class allows, and a remedy.
-func TargetPortsSay(c *v1alpha1.LoadBalancerClassSpec) string {
+// DescribeTargetPorts returns a message with the ports that a class allows, and a remedy.
+func DescribeTargetPorts(c *v1alpha1.LoadBalancerClassSpec) string {
 	return fmt.Sprintf("the class allows %s only: use such a port, or ask the owner of the class to "+
 		"add it to `targetPorts`",
 		strings.Join(targetPorts(c), ", "))

@@ -77,10 +77,10 @@ func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClas
 		}
 		if s.ofHealthCheck() {
 			if value, is := said[s]; is {
-				if v.HealthSaid == nil {
-					v.HealthSaid = map[string]string{}
+				if v.HealthAsked == nil {
+					v.HealthAsked = map[string]string{}
 				}
-				v.HealthSaid[s.Annotation] = value
+				v.HealthAsked[s.Annotation] = value
 			}
 			continue
 		}
