@@ -20,7 +20,7 @@ func main() {
 
 func run() int {
 	ctx := context.Background()
-	if cli.Lasts(os.Args[1:]) { // the others have nothing to put in order, and end where they are
+	if cli.RunsUntilInterrupted(os.Args[1:]) { // the others have nothing to put in order, and end where they are
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()

@@ -108,7 +108,7 @@ func newCheck(with access.Clouds, readInterval time.Duration) *cobra.Command {
 func checkBoth(
 	ctx context.Context, o *operator.Settings, with access.Clouds, as string,
 ) ([]check.Finding, error) {
-	around := o.Surroundings()
+	around := o.Environment()
 	around.Nodes = o.Cluster.KnownInstances
 	var findings []check.Finding
 	if o.Provider.IsDefault() {

@@ -101,7 +101,7 @@ func TestCheckKnowsTheVersionsOfKubernetes(t *testing.T) {
 
 func TestCheckThatMakesThingsPutsThemInOrder(t *testing.T) {
 	for line, want := range map[string]bool{"check": false, "check --prove": true, "check --provider aws --prove=true --yes": true, "check --clean": true, "plan": false, "provider check http://127.0.0.1:9000": true, "provider": false} {
-		if got := Lasts(strings.Fields(line)); got != want {
+		if got := RunsUntilInterrupted(strings.Fields(line)); got != want {
 			t.Errorf("%s: %v", line, got)
 		}
 	}

@@ -27,8 +27,7 @@ const columns = 120
 // Providers are the clouds of the binary.
 type Providers struct {
 	Clouds access.Clouds
-	// Apart is the time between the two looks after a proof that have to find nothing that it made;
-	// zero is 15 seconds.
+	// Apart is the time between the two sweeps after a trial, which have to find nothing; zero is 15 seconds.
 	Apart time.Duration
 }
 
@@ -93,8 +92,8 @@ func unquoteUsages(cmd *cobra.Command) {
 	}
 }
 
-// Lasts reports whether a command line runs until it is interrupted, and then cleans up.
-func Lasts(args []string) bool {
+// RunsUntilInterrupted reports whether a command line runs until it is interrupted, and then cleans up.
+func RunsUntilInterrupted(args []string) bool {
 	cmd, _, err := newRoot(Providers{}).Find(args)
 	if err != nil {
 		return false

@@ -215,7 +215,7 @@ func planLive(
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
 		return planned{}, err
 	}
-	opened, err := in.Provider.Live(ctx, with, from.home.Surroundings())
+	opened, err := in.Provider.Live(ctx, with, from.home.Environment())
 	if err != nil {
 		return planned{}, err
 	}

@@ -114,7 +114,7 @@ func (p *proving) report(
 		return nil, err
 	}
 	var calls atomic.Int64
-	around := o.Surroundings()
+	around := o.Environment()
 	around.OnRequest = func(string, string, string) { calls.Add(1) }
 	around.Nodes = o.Cluster.KnownInstances
 	options.CallsMade = func() int { return int(calls.Load()) }

@@ -286,7 +286,7 @@ func (r replayed) loadBalancers(
 		return out, nil
 	}
 	ctx := cmd.Context()
-	opened, err := r.Provider.Live(ctx, with, r.home.Surroundings())
+	opened, err := r.Provider.Live(ctx, with, r.home.Environment())
 	if err != nil {
 		return out, err
 	}

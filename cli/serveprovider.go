@@ -124,7 +124,7 @@ func (s *served) run(
 	if len(o.Provider.Names) > 1 || len(o.Provider.Others()) > 0 {
 		return errors.New("--provider: one cloud of this binary is served")
 	}
-	cloud, err := o.Provider.Live(ctx, with, o.Surroundings())
+	cloud, err := o.Provider.Live(ctx, with, o.Environment())
 	if err != nil {
 		return err
 	}

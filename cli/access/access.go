@@ -83,8 +83,8 @@ func (c Cluster) Client() (client.Client, error) {
 	return out, nil
 }
 
-// Surroundings describes the cluster to a cloud.
-func (c Cluster) Surroundings() clouds.Environment {
+// Environment describes the cluster to a cloud.
+func (c Cluster) Environment() clouds.Environment {
 	return clouds.Environment{Installation: c.installationID, Nodes: c.instances}
 }
 

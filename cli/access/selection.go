@@ -247,8 +247,8 @@ func (s *Selection) Local(ctx context.Context, with Clouds) (clouds.Local, error
 	}
 }
 
-// Forgone returns, in words, the features of the selected clouds that lack a setting.
-func (s *Selection) Forgone(with Clouds) []string {
+// DisabledFeatures returns, in words, the features of the selected clouds that lack a setting.
+func (s *Selection) DisabledFeatures(with Clouds) []string {
 	var out []string
 	for _, name := range s.InTree() {
 		if forgone := with[name].DisabledFeatures; forgone != nil && forgone() != "" {

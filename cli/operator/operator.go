@@ -45,14 +45,14 @@ func (o *Settings) Run(ctx context.Context, with access.Clouds, logs io.Writer) 
 		"readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	limitMemory(logger, memlimit.FromCgroup)
 	requests, reads := metrics.NewRequests(), &metrics.Reads{}
-	around := o.Surroundings()
+	around := o.Environment()
 	around.OnRequest, around.OnInFlight, around.Log = requests.Count, requests.SetInFlight, logger
 	cloud, err := o.Provider.Live(ctx, with, around)
 	if err != nil {
 		return err
 	}
 	defer cloud.Close()
-	for _, forgone := range o.Provider.Forgone(with) {
+	for _, forgone := range o.Provider.DisabledFeatures(with) {
 		logger.Info(forgone)
 	}
 	t := term{o, classes, config, cloud, requests, reads, logger, libraries}

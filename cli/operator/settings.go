@@ -143,9 +143,9 @@ func (o *Settings) callFlags(flags *pflag.FlagSet) {
 			"call that changes something: it is not repeated while the cloud may still carry it out")
 }
 
-// Surroundings describes the operator to a cloud.
-func (o *Settings) Surroundings() clouds.Environment {
-	around := o.Cluster.Surroundings()
+// Environment describes the operator to a cloud.
+func (o *Settings) Environment() clouds.Environment {
+	around := o.Cluster.Environment()
 	around.AttemptTimeout, around.CallTimeout = o.attemptTimeout, o.callTimeout
 	return around
 }
