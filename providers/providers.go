@@ -30,9 +30,9 @@ type Provider interface {
 	// Active reports whether a load balancer that was not active when it was observed is active now.
 	// It costs less than Observe.
 	Active(ctx context.Context, seen *lb.Observed) (bool, error)
-	// Apply makes one step true in the cloud and returns what the cloud assigned. A step that
-	// already holds succeeds. On error the cloud may be on either side of the step; the caller
-	// observes again before it plans again. It never writes seen.
+	// Apply carries out one step in the cloud, and returns what the cloud assigned. A step that already holds
+	// succeeds. On error the cloud may be on either side of the step; the caller observes again before it plans again.
+	// It never writes seen.
 	Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error)
 	// Targets returns a target group's members and their health; SetTargets adds, then removes.
 	Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error)

@@ -52,12 +52,12 @@ func (a *Limits) Last() Values { return a.read.Last() }
 // balancer, and does not enforce it. Then the published limits apply.
 const limitOfAWS = "condition-values-per-alb-rule"
 
-// Load reads the limits if they are too old. awaited is true if one of them is exceeded.
-func (a *Limits) Load(ctx context.Context, awaited bool) error {
+// Load reads the limits if they are too old. exceeded is true if one of them was exceeded, and may have been raised.
+func (a *Limits) Load(ctx context.Context, exceeded bool) error {
 	a.mu.Lock()
 	when := a.oldest
 	a.mu.Unlock()
-	if awaited {
+	if exceeded {
 		when = time.Now().Add(-limitsAwaited)
 	}
 	_, err := a.read.ReadSince(when, func() (Values, error) {
