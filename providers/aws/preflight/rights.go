@@ -203,8 +203,6 @@ func judgeAnswer(action string, err error) verdict {
 }
 
 // probes returns calls that change nothing, by statement and action.
-//
-//nolint:funlen // a flat table: a call for each statement and action
 func (i *inspection) probes(ctx context.Context) map[string]func(context.Context) error {
 	out := map[string]func(context.Context) error{}
 	if i.ELB == nil {
