@@ -48,8 +48,8 @@ const (
 // arrive in a burst. The removal of the last targets waits for the Ingresses of the Service: these
 // are often deleted with it, and then the target group is deleted as a whole.
 const (
-	gather   = time.Second
-	mourning = 5 * time.Second
+	gather          = time.Second
+	lastTargetsStay = 5 * time.Second
 )
 
 // dueIn reports whether the targets of a group have to change, and how long the change can wait.
@@ -65,7 +65,7 @@ func dueIn(have, want []lb.Target, next outlook, waiting,
 	case !added && !removed:
 		return 0, false
 	case next == deserted:
-		patience = mourning
+		patience = lastTargetsStay
 	case next == disputed:
 		patience = cluster.Lag
 	case next == more && !removed:

@@ -81,7 +81,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	}
 	if outlook == deserted && r.Book.isLeaving(k) {
 		// the group is deleted as a whole, unless it is wanted again
-		return reconcile.Result{RequeueAfter: mourning}, nil
+		return reconcile.Result{RequeueAfter: lastTargetsStay}, nil
 	}
 	if !t.known {
 		left, err := r.readMembers(ctx, k, &t, found)

@@ -257,8 +257,8 @@ func TestTheLastTargetsStayForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := first(t)
 		c.pods(nil, nil)
-		c.does("all are gone", mourning, "10.0.0.1")
-		time.Sleep(mourning)
+		c.does("all are gone", lastTargetsStay, "10.0.0.1")
+		time.Sleep(lastTargetsStay)
 		c.does("after a moment", 0)
 		if !slices.Equal(c.registered, []bool{true, false}) {
 			t.Errorf("it is told %v", c.registered)
@@ -285,12 +285,12 @@ func TestAGroupThatGoesKeepsItsLastTargets(t *testing.T) {
 		c.does("another Pod", 0, "10.0.0.2")
 		c.pods(nil, nil)
 		for range 3 {
-			c.does("all are gone", mourning, "10.0.0.2")
+			c.does("all are gone", lastTargetsStay, "10.0.0.2")
 			time.Sleep(time.Minute)
 		}
 		c.Book.Expect(key, nil, []lb.TargetGroup{{ID: group.ID}})
-		c.does("it is wanted again", mourning, "10.0.0.2")
-		time.Sleep(mourning)
+		c.does("it is wanted again", lastTargetsStay, "10.0.0.2")
+		time.Sleep(lastTargetsStay)
 		c.does("and still", 0)
 	})
 }
