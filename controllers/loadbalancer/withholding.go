@@ -56,7 +56,7 @@ func (o outcome) holds(ingress string) bool {
 
 // keeps reports whether the plan still serves an Ingress that has departed.
 func (o outcome) keeps(departed string) bool {
-	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].Memorable()
+	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].CanBeServed()
 }
 
 // withholding describes why a plan is withheld, and who can end this.

@@ -161,7 +161,7 @@ func (s Snapshot) departed(known map[string]*networkingv1.Ingress) (out []Member
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Recorded.Members)) {
 		r := s.Recorded.Members[name]
-		if stay[name] || !r.Memorable() {
+		if stay[name] || !r.CanBeServed() {
 			continue
 		}
 		ing := known[name]

@@ -34,7 +34,7 @@ func (s *placement) keepServing(vanished string) {
 	var found []diag.Diagnostic
 	for _, membership := range s.memberships[vanished] {
 		class := s.classOf(membership.Key)
-		if !membership.Memorable() || class == nil {
+		if !membership.CanBeServed() || class == nil {
 			continue
 		}
 		ing := membership.Ingress(vanished)

@@ -27,8 +27,8 @@ func (v Vanishing) Stays(grace time.Duration) bool {
 	return !v.Confirmed && (v.Unconfirmed || v.For < grace)
 }
 
-// Memorable reports whether the record of an Ingress is enough to serve it after its deletion.
-func (r Member) Memorable() bool { return r.Served && r.LastAccepted != nil }
+// CanBeServed reports whether the record of an Ingress is enough to serve it when the Ingress is gone.
+func (r Member) CanBeServed() bool { return r.Served && r.LastAccepted != nil }
 
 // Ingress returns an Ingress that has vanished, as its record has it.
 func (r Member) Ingress(ingress string) *networkingv1.Ingress {
