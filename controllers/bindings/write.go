@@ -153,6 +153,7 @@ func (r *Reconciler) send(ctx context.Context, b *alb.TargetGroupBinding, patch 
 	if err != nil {
 		return fmt.Errorf("writing TargetGroupBinding %s/%s: %w", b.Namespace, b.Name, err)
 	}
+	b.ResourceVersion = to.ResourceVersion // for the next patch
 	return nil
 }
 

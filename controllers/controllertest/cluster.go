@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -38,7 +39,7 @@ func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	known := cluster.NewScheme()
 	stored := clienttesting.NewObjectTracker(known, serializer.NewCodecFactory(known).UniversalDecoder())
 	b := fake.NewClientBuilder().WithScheme(known).WithObjectTracker(bounded{stored}).WithObjects(objects...).
-		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{})
+		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{}, &alb.TargetGroupBinding{})
 	for _, i := range cluster.Indexes() {
 		b = b.WithIndex(i.Of, i.Field, i.Values)
 	}
