@@ -124,7 +124,8 @@ func (g *Gate) Suspects(set *Set, c Change, leftOut []string) Suspects {
 // new. So does what others violate on hosts that rules that go keep from them. The same is done while
 // expectations cannot be read, if only a part of the last plan was carried out: the routes that this
 // part added are not new. Then all that a listener had counts as served where the cloud has lost it, as
-// otherwise all Ingresses on it would be left out, on other ports, too.
+// otherwise all Ingresses on it would be left out, on other ports, too. This is not so for an Ingress
+// whose version is forgotten: it may have changed.
 func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
@@ -141,11 +142,21 @@ func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 		return known
 	}
 	built := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities)
+	var lost []int32
 	if set.Unread != "" {
-		built.LoadBalancer.Listeners = slices.DeleteFunc(built.LoadBalancer.Listeners,
-			func(l lb.Listener) bool { return c.Observed.Listener(l.Port) == nil })
+		built.LoadBalancer.Listeners = slices.DeleteFunc(built.LoadBalancer.Listeners, func(l lb.Listener) bool {
+			isLost := c.Observed.Listener(l.Port) == nil
+			if isLost {
+				lost = append(lost, l.Port)
+			}
+			return isLost
+		})
 	}
-	return differing(c.Observed, built, c.Capabilities.Dialect).served(built.Table)
+	d := differing(c.Observed, built, c.Capabilities.Dialect)
+	d.addForgotten(lost, func(o routing.Owner) bool {
+		return c.Snapshot.Recorded.Members[o.String()].LastAccepted == nil
+	})
+	return d.served(built.Table)
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,

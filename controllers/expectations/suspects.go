@@ -50,9 +50,9 @@ func (s Suspects) isGivenUp(o Offence) bool {
 // and of its ports are compared as they were last accepted. The cloud may have others; a plan sets them
 // back, and nothing of a namespace is the cause. So do other places of rules that change no answer.
 func differing(seen *lb.Observed, accepted model.Built, c lb.Dialect) differences {
-	d := differences{unserved: map[diag.Source]bool{}}
+	d := differences{unserved: map[diag.Source]bool{}, table: accepted.Table}
 	for _, l := range accepted.LoadBalancer.Listeners {
-		d.table, d.port, d.ruled = accepted.Table, l.Port, map[diag.Source]bool{}
+		d.port, d.ruled = l.Port, map[diag.Source]bool{}
 		for _, r := range l.Rules {
 			for _, source := range r.Origin {
 				d.ruled[source] = true
@@ -105,6 +105,23 @@ func (d differences) served(accepted *precedence.Table) *precedence.Table {
 		}
 	}
 	return precedence.New(config)
+}
+
+// addForgotten adds the routes of some Ingresses on lost ports, and their default backends.
+func (d *differences) addForgotten(lost []int32, is func(routing.Owner) bool) {
+	onLost := func(ports []int32) bool {
+		return slices.ContainsFunc(ports, func(p int32) bool { return slices.Contains(lost, p) })
+	}
+	for _, r := range d.table.Routes {
+		if onLost(r.Ports) && is(r.Owner) {
+			d.unserved[r.Source] = true
+		}
+	}
+	for _, miss := range d.table.Defaults {
+		if onLost(miss.Ports) && is(miss.Owner) {
+			d.unserved[miss.Source] = true
+		}
+	}
 }
 
 // addRules adds the accepted rules of a listener that the cloud does not have, or has behind one that

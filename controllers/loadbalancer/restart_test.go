@@ -608,3 +608,75 @@ func TestARuleForAnyHostThatGoesAcrossARestart(t *testing.T) {
 		})
 	}
 }
+
+// After a restart while expectations cannot be read, it is not known whether a rule that the cloud lacks was
+// deleted by another hand, or would be new: its Ingress is not served, which costs no other one, and is told.
+// It is served again once they can be read.
+func TestARuleThatIsDeletedOutsideAcrossARestartWithoutExpectations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestart(t, nil)
+		ing := joins("carol", "web", "carol.example", "/one", "/two")
+		ing.Spec.Rules[0].HTTP.Paths[1].Backend.Service = toService("other")
+		r.put(ing)
+		r.put(joins("carol", "else", "else.example", "/e"))
+		r.work()
+		r.answers("carol.example", "/two", "carol/other")
+		r.rules("")
+		r.applies(func(seen *lb.Observed) plan.Step {
+			for _, there := range seen.Listener(80).Rules {
+				if strings.Contains(there.Key(), "carol/other") {
+					return plan.DeleteRule{Port: 80, Priority: there.Priority, Rule: there.Rule}
+				}
+			}
+			t.Fatal("there is no such rule")
+			return nil
+		})
+		r.takeOver()
+		r.work()
+		r.answers("alice.example", "/old", "alice/web")
+		r.answers("bob.example", "/old", "bob/web")
+		r.answers("else.example", "/e", "carol/web")
+		r.answers("carol.example", "/one", "404")
+		r.answers("carol.example", "/two", "404")
+		r.hears("carol", "web", "ChangeWaits", "it is not served", "the ConfigMap is corrected")
+		r.rules(noAdmin)
+		r.work()
+		r.answers("carol.example", "/one", "carol/web")
+		r.answers("carol.example", "/two", "carol/other")
+	})
+}
+
+// While expectations cannot be read, listeners that another hand has deleted come back after a restart. An
+// Ingress whose last accepted version is forgotten brings nothing new with it: it is not served.
+func TestAForgottenVersionWhereAllIsDeletedOutside(t *testing.T) {
+	for name, deleted := range map[string][]plan.Step{
+		"the listener":            {plan.DeleteListener{Port: 80}},
+		"the whole load balancer": {plan.DeleteListener{Port: 80}, plan.DeleteLoadBalancer{Key: sharedKey}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRestart(t, nil)
+				r.put(joins("bob", "more", "more.example", "/good"))
+				r.work()
+				r.answers("more.example", "/good", "bob/web")
+				r.rules("")
+				r.forgetVersions("bob")
+				r.put(joins("bob", "more", "more.example", "/good", "/admin"))
+				for _, step := range deleted {
+					r.applies(func(*lb.Observed) plan.Step { return step })
+				}
+				r.takeOver()
+				for range 2 {
+					r.work()
+					r.answers("alice.example", "/old", "alice/web")
+					r.answers("more.example", "/admin", "404")
+					time.Sleep(time.Hour)
+				}
+				r.rules(noAdmin)
+				r.put(joins("bob", "more", "more.example", "/good"))
+				r.work()
+				r.answers("more.example", "/good", "bob/web")
+			})
+		})
+	}
+}
