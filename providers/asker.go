@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -82,6 +83,21 @@ func PlanOf(ctx context.Context) context.Context {
 		return plan
 	}
 	return ctx
+}
+
+type sentKey struct{}
+
+// withSent returns a context for the calls of a step. Sent is set once one of them was sent, so that the
+// cloud may have a part of the step.
+func withSent(ctx context.Context, sent *atomic.Bool) context.Context {
+	return context.WithValue(ctx, sentKey{}, sent)
+}
+
+// noteSent records that a call was sent.
+func noteSent(ctx context.Context) {
+	if sent, ok := ctx.Value(sentKey{}).(*atomic.Bool); ok {
+		sent.Store(true)
+	}
 }
 
 // waits calls Waits.

@@ -107,6 +107,7 @@ func (f *InFlight) Send(ctx context.Context, operation string) (*Sent, error) {
 	if err != nil {
 		return nil, err
 	}
+	noteSent(ctx)
 	return s, nil
 }
 

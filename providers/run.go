@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
@@ -27,6 +28,9 @@ type Outcome struct {
 	Pending    []plan.Step // steps that the cloud is not ready for, in the order of the plan
 	Failed     []Rejection // all steps that failed, rejected and pending ones included
 	Unparked   []Rejection // parking rules that the cloud refused; the plan went on without them
+	// HalfDone is set if the cloud may have a part of a step that failed: the observation is not
+	// valid any more.
+	HalfDone bool
 }
 
 // A Rejection is a step that the cloud rejects, or that fails otherwise, and the routes that asked
@@ -65,7 +69,7 @@ func Run(
 			if view == nil || r.isBehind(a.index) {
 				view, r.inView = seen.Clone(), len(r.order)
 			}
-			step := withPlan(context.WithoutCancel(ctx), ctx)
+			step := withSent(withPlan(context.WithoutCancel(ctx), ctx), a.sent)
 			go apply(WithUrgency(step, r.urgent[a.index]), cloud, view, a, finished)
 			underWay++
 		}
@@ -89,8 +93,14 @@ func Run(
 type applied struct {
 	index  int
 	step   plan.Step
+	sent   *atomic.Bool // a call of it was sent
 	result plan.Result
 	err    error
+}
+
+// isHalfDone reports whether the cloud may have a part of a step that failed.
+func (a applied) isHalfDone() bool {
+	return !errors.Is(a.err, ErrPending) && (a.sent.Load() || !errors.Is(a.err, errUnsent))
 }
 
 func apply(
@@ -151,7 +161,7 @@ func (r *run) next() applied {
 	at := max(0, slices.IndexFunc(r.ready, func(i int) bool { return r.urgent[i] }))
 	i := r.ready[at]
 	r.ready = slices.Delete(r.ready, at, at+1)
-	return applied{index: i, step: r.plan.Steps[i].Step}
+	return applied{index: i, step: r.plan.Steps[i].Step, sent: &atomic.Bool{}}
 }
 
 // record records the end of a step, and frees the steps that waited only for it.
@@ -222,6 +232,7 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 	for _, f := range r.failed {
 		failure := Rejection{f.step, r.plan.Steps[f.index].Origin, f.failure(0)}
 		out.Failed = append(out.Failed, failure)
+		out.HalfDone = out.HalfDone || f.isHalfDone()
 		switch {
 		case errors.Is(f.err, ErrRejected):
 			out.Rejections = append(out.Rejections, failure)

@@ -336,10 +336,52 @@ func TestAPlanThatEndsWaitsForNoTurn(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, over)
 		defer cancel()
 		outcome, err := providers.Run(ctx, cloud, &lb.Observed{Key: "a"}, independent(10), providers.Options{})
-		if took := time.Since(watch.start); took != time.Minute || !errors.Is(err, over) || outcome.Done != 1 {
-			t.Errorf("after %s, with %d steps done, the plan ends with %v", took, outcome.Done, err)
+		if took := time.Since(watch.start); took != time.Minute || !errors.Is(err, over) || outcome.Done != 1 || outcome.HalfDone {
+			t.Errorf("after %s, with %d steps done, the plan ends with %v, half done: %t", took, outcome.Done, err, outcome.HalfDone)
 		}
 	})
+}
+
+// A step is half done if it fails after a call of it was sent, and not if its plan ends before, or if the
+// cloud is not ready for it.
+func TestAStepIsHalfDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		room int // calls that can be sent
+		fail error
+		want bool
+	}{
+		"no call is sent":              {room: 0},
+		"the first of its two calls":   {room: 1, want: true},
+		"all calls are sent":           {room: 2},
+		"it fails":                     {room: 2, fail: errors.New("lost"), want: true},
+		"it is refused":                {room: 2, fail: providers.ErrRejected, want: true},
+		"it has to be asked for again": {room: 2, fail: providers.ErrPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				endpoint := providers.NewInFlight(time.Hour, time.Hour, nil)
+				for range 4 - c.room { // these are under way
+					if _, err := endpoint.Send(t.Context(), "other"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				cloud := &scripted{apply: func(ctx context.Context, _ *lb.Observed, _ string) error {
+					for range 2 {
+						if _, err := endpoint.Send(ctx, "call"); err != nil {
+							return err
+						}
+					}
+					return c.fail
+				}}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				outcome, err := providers.Run(ctx, cloud, &lb.Observed{}, steps("a"), providers.Options{})
+				if outcome.HalfDone != c.want {
+					t.Errorf("half done: %t, want %t; error %v", outcome.HalfDone, c.want, err)
+				}
+			})
+		})
+	}
 }
 
 // TestOneCauseIsToldOnce has steps fail for the same cause, and others that the cloud refuses.

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -77,6 +78,9 @@ func (t *Turns) Wait(ctx context.Context) error {
 	})
 }
 
+// errUnsent is the error of a call that was not sent before its plan ended.
+var errUnsent = errors.New("it was not sent")
+
 // await waits for a turn, until the context of the call ends or that of its plan. Remove removes
 // the call from the queue; it returns false if the call had its turn at the same moment.
 func await(ctx context.Context, turn <-chan struct{}, remove func() bool) error {
@@ -97,7 +101,7 @@ func await(ctx context.Context, turn <-chan struct{}, remove func() bool) error 
 	if !remove() {
 		return nil
 	}
-	return context.Cause(ended)
+	return fmt.Errorf("%w: %w", errUnsent, context.Cause(ended))
 }
 
 // give gives the turns that are due, and sets the timer for the next one. The caller holds the

@@ -79,6 +79,7 @@ func (o *outcome) addRun(next providers.Outcome, err error) bool {
 		})
 	})
 	o.Run.Done += next.Done
+	o.Run.HalfDone = o.Run.HalfDone || next.HalfDone
 	o.Run.Rejections = append(slices.Clip(o.Run.Rejections), next.Rejections...)
 	o.Run.Failed = append(slices.Clip(o.Run.Failed), next.Failed...)
 	o.Run.Pending = slices.DeleteFunc(slices.Clone(o.Run.Pending), func(s plan.Step) bool {

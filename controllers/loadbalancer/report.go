@@ -34,8 +34,8 @@ func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return r.preview(ctx, o)
 	}
 	unconfirmed := o.Withheld == v1alpha1.ReasonUnconfirmed
-	if !queue.OnlyPending(o.Err) || unconfirmed {
-		r.forget(key) // a step may be half done
+	if o.Run.HalfDone || unconfirmed {
+		r.forget(key)
 	}
 	r.Targets.Track(ctx, key, o.Snapshot.Class.LoadBalancerClassSpec, o.Capabilities,
 		o.Observed.TargetGroups)

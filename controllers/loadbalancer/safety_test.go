@@ -1,9 +1,12 @@
 package loadbalancer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -84,6 +87,28 @@ func TestAfterAFailedStepTheCloudIsLookedAtAnew(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A reconcile that ends before its plan has sent all steps leaves the observation as it is: the next one
+// goes on from there.
+func TestAfterAReconcileThatEndsTheCloudIsNotLookedAtAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, ask("shop.example"), service())
+		b.Cloud = providers.LimitRate(b.cloud, 1.0/60, 1)
+		b.place()
+		for i := range 100 {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			_, err := b.Reconcile(ctx, benchKey)
+			cancel()
+			if err == nil {
+				if i < 2 || b.cloud.Observations != 1 || b.rules() == 0 {
+					t.Errorf("after %d reconciles, it was looked at %d times, and has %d rules", i, b.cloud.Observations, b.rules())
+				}
+				return
+			}
+		}
+		t.Error("it is never programmed")
+	})
 }
 
 // A plan that takes most of what is there, though no Ingress came, went or changed, waits until a

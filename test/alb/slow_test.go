@@ -20,8 +20,9 @@ type programming struct {
 	calls, writes int
 }
 
-// programAll serves 200 Ingresses in ten groups, without a rate of the operator's own.
-func programAll(t *testing.T, o albsim.Options) (p programming) {
+// programAll serves 200 Ingresses in ten groups, without a rate of the operator's own. A reconcile ends after
+// a limit; zero is none.
+func programAll(t *testing.T, o albsim.Options, limit time.Duration) (p programming) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := newWorld(t, o)
 		shared.cloud = aws.New(aws.Options{
@@ -29,14 +30,23 @@ func programAll(t *testing.T, o albsim.Options) (p programming) {
 		})
 		began := time.Now()
 		var all sync.WaitGroup
+		var groups []*world
 		for i := range 10 {
 			w := groupOf(shared, i)
+			w.limit = limit
+			groups = append(groups, w)
 			all.Go(func() { w.goOnAfterErrors(100 * time.Hour) })
 		}
 		all.Wait()
 		p.took = time.Since(began)
 		time.Sleep(1000 * time.Hour) // what was sent is carried out
 		p.calls, p.writes = shared.sim.Cost()
+		for _, w := range groups { // what was kept of the cloud is true
+			w.seen = nil
+			if todo, _, err := w.reconcile(); err != nil || !todo.Empty() {
+				t.Errorf("%s: %d steps are left, error %v", w.key, len(todo.Steps), err)
+			}
+		}
 	})
 	return p
 }
@@ -81,18 +91,20 @@ func (w *world) goOnAfterErrors(most time.Duration) {
 // with few calls more than where it is fast. An endpoint that is slower still takes longer than the
 // states of targets are remembered, so that more reads are made, and no more writes.
 func TestASlowCloudIsServed(t *testing.T) {
-	fast := programAll(t, albsim.Options{})
+	fast := programAll(t, albsim.Options{}, 0)
 	for _, c := range []struct {
 		name  string
 		each  time.Duration
 		reads bool // they take as long
 		all   bool // reads are limited, too
+		limit time.Duration
 	}{
-		{"half a second", time.Second / 2, false, true},
-		{"a second", time.Second, false, true},
-		{"a second, reads too", time.Second, true, true},
-		{"5 s", 5 * time.Second, false, true},
-		{"20 s, which is longer than an attempt may take", 20 * time.Second, false, false},
+		{"half a second", time.Second / 2, false, true, 0},
+		{"a second", time.Second, false, true, 0},
+		{"a second, reads too", time.Second, true, true, 0},
+		{"a second, and reconciles end before their plans", time.Second, false, true, 5 * time.Minute},
+		{"5 s", 5 * time.Second, false, true, 0},
+		{"20 s, which is longer than an attempt may take", 20 * time.Second, false, false, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			slow := programAll(t, albsim.Options{Serial: func(call albsim.Call) time.Duration {
@@ -100,7 +112,7 @@ func TestASlowCloudIsServed(t *testing.T) {
 					return c.each
 				}
 				return 0
-			}})
+			}}, c.limit)
 			calls := fast.writes
 			if c.reads {
 				calls = slow.calls
@@ -122,7 +134,7 @@ func TestASlowCloudIsServed(t *testing.T) {
 // An endpoint that throttles, loses answers, and is slow for a while serves all Ingresses in the end,
 // with few writes more than are needed.
 func TestATroubledCloudIsServed(t *testing.T) {
-	needed := programAll(t, albsim.Options{}).writes
+	needed := programAll(t, albsim.Options{}, 0).writes
 	var mu sync.Mutex
 	writes := 0
 	got := programAll(t, albsim.Options{
@@ -154,7 +166,7 @@ func TestATroubledCloudIsServed(t *testing.T) {
 			}
 			return albsim.NoFault
 		},
-	})
+	}, 0)
 	t.Logf("%d writes in %s, and %d are needed", got.writes, got.took, needed)
 	if most := time.Duration(needed/6)*25*time.Second + 15*time.Minute; got.took > most {
 		t.Errorf("it takes %s, want at most %s", got.took, most)

@@ -3,6 +3,7 @@
 package alb
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,6 +73,7 @@ type world struct {
 	// patience is how long the operator waits before it asks again for what the cloud was not ready
 	// for.
 	patience time.Duration
+	limit    time.Duration // of a plan; zero is none
 	// deployed is how long the provider waits for changed rules to be deployed; zero for as long as it
 	// does.
 	deployed time.Duration
@@ -240,14 +242,22 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 	if w.eager != nil {
 		cloud = eager{cloud, w.eager}
 	}
-	outcome, err := providers.Run(w.Context(), cloud, w.seen, todo, providers.Options{})
+	ctx := w.Context()
+	if w.limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, w.limit)
+		defer cancel()
+		ctx = limited
+	}
+	outcome, err := providers.Run(ctx, cloud, w.seen, todo, providers.Options{})
 	w.unparked, w.rejections = append(w.unparked, outcome.Unparked...), append(w.rejections, outcome.Rejections...)
 	w.refused = w.remember(s, built, outcome, err == nil)
 	w.track(built)
+	renews := outcome.HalfDone
 	if err == nil {
 		err = w.keepTargets(s, caps)
+		renews = err != nil && !onlyPending(err)
 	}
-	if err != nil && !onlyPending(err) {
+	if renews {
 		w.seen = nil
 	}
 	return todo, built, err
