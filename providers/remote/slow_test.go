@@ -136,13 +136,23 @@ func TestASlowProviderIsServed(t *testing.T) {
 	}
 }
 
-// createGroups creates target groups as the operator does: after an error it looks again.
+// createGroups creates target groups as the operator does: a reconcile ends after ten minutes, and after a
+// step that may be half done it looks again.
 func createGroups(t *testing.T, p *Provider, key lb.Key, count int) {
 	wait := 50 * time.Millisecond
+	var seen *lb.Observed
 	for began := time.Now(); time.Since(began) < 50*time.Hour; {
-		seen, err := p.Observe(t.Context(), key, false)
+		var err error
+		if seen == nil {
+			seen, err = p.Observe(t.Context(), key, false)
+		}
 		if err == nil {
-			_, err = providers.Run(t.Context(), p, seen, groups(seen, count), providers.Options{})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			var outcome providers.Outcome
+			if outcome, err = providers.Run(ctx, p, seen, groups(seen, count), providers.Options{}); outcome.HalfDone {
+				seen = nil
+			}
+			cancel()
 		}
 		if err == nil {
 			return
