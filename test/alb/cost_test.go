@@ -137,7 +137,7 @@ func TestCostOverTLS(t *testing.T) {
 				w.secret("site-03", 1, "site-03.example.com")
 				w.secret("site-04", 1, "site-04.example.com")
 			}},
-			{"one Ingress more, Service already served", 4, 4, func() {
+			{"one Ingress more, Service already served", 5, 4, func() {
 				w.serve("site-99", map[string]string{"/": "service-0"})
 				secure(w, "site-99")
 			}},

@@ -273,3 +273,29 @@ func TestACertificateThatWasDeletedByHandIsImportedAgain(t *testing.T) {
 		w.showsOwn("in the end", "one.example.com", "two.example.com")
 	})
 }
+
+// The operator ends again and again before a listener has the certificates that it has imported, which the
+// index does not have yet. They are imported once.
+func TestAProcessThatEndsAgainAndAgainImportsOnce(t *testing.T) {
+	o := lagging()
+	o.Indexing = 5 * time.Minute
+	inBubble(t, o, func(w *world) {
+		twoSecrets(w)
+		w.failing("CreateListener", 1000)
+		for range 10 {
+			for range 3 {
+				if _, err := w.try(); err != nil {
+					w.seen = nil
+				}
+			}
+			w.restart()
+			w.seen = nil
+			time.Sleep(10 * time.Second)
+		}
+		w.expectImports("after ten starts", 2, 2)
+		w.failing("CreateListener", 0)
+		w.persist()
+		w.expectImports("in the end", 2, 2)
+		w.showsOwn("in the end", "one.example.com", "two.example.com")
+	})
+}

@@ -70,7 +70,7 @@ func (w *world) latecomers() []late {
 			w.secret("site-03", 1, "site-03.example.com")
 			w.secret("site-04", 1, "site-04.example.com")
 		}},
-		{"one Ingress more, its Service served already", [3]int{4, 12, 18}, [3]int{4, 12, 18}, [3]time.Duration{5 * second, 45 * second, 2*minute + 20*second}, func() {
+		{"one Ingress more, its Service served already", [3]int{5, 12, 18}, [3]int{4, 12, 18}, [3]time.Duration{5 * second, 45 * second, 2*minute + 20*second}, func() {
 			w.serve("site-99", map[string]string{"/": "service-0"})
 			secure(w, "site-99")
 		}},

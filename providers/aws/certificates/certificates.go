@@ -30,7 +30,9 @@ type Store struct {
 	isNew        func(arn string) bool
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
+	began    time.Time // when this process began
 	imported ownCertificates
+	recent   recentCertificates
 	pace     pace
 	labels   labels                              // of imported certificates
 	account  client.Cached[[]accountCertificate] // certificates of the account that were not imported
@@ -43,7 +45,7 @@ func New(
 	api client.API, client *acm.Client, isNew func(arn string) bool,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
 ) *Store {
-	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused,
+	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused, began: time.Now(),
 		imported: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{},
 			unanswered: map[string]time.Time{},

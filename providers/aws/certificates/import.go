@@ -39,7 +39,7 @@ func ARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 // has 5,000 imports a year, a new account fewer
 // (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a certificate that this
 // process has imported is not imported again. After an import without an answer, the certificate is
-// looked for first.
+// looked for first, and so is one that the process before may have imported right before its end.
 func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
 	if there := seen.Certificate(c.ID); there != nil {
 		return there.Handle, nil
@@ -98,8 +98,14 @@ func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map
 	// Observed certificates have other IDs.
 	maps.DeleteFunc(found, func(arn string, _ map[string]string) bool { return besides[arn] })
 	arn := findByID(found, c.ID)
-	if arn == "" && s.imported.importing(key, c.ID) {
-		if found, err = s.searchImported(ctx, key, known, c); err != nil {
+	if arn == "" {
+		search := s.searchRecent
+		if s.imported.importing(key, c.ID) {
+			search = func(ctx context.Context, key lb.Key, c lb.Certificate) (map[string]map[string]string, error) {
+				return s.searchImported(ctx, key, known, c)
+			}
+		}
+		if found, err = search(ctx, key, c); err != nil {
 			return "", err
 		}
 		if arn = findByID(found, c.ID); arn != "" {
@@ -144,11 +150,19 @@ func (s *Store) searchImported(
 	if err != nil || findByID(found, c.ID) != "" {
 		return found, err
 	}
-	leaf, err := parseLeaf(c.Pair.Chain)
+	all, err := s.listCertificates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.listCertificates(ctx)
+	return s.ownedAlike(ctx, key, c, all)
+}
+
+// ownedAlike returns those of some certificates of the account that were imported for a load balancer and
+// are for the same hosts, and valid as long, as another one.
+func (s *Store) ownedAlike(ctx context.Context, key lb.Key, c lb.Certificate, all []acmtypes.CertificateSummary) (
+	map[string]map[string]string, error,
+) {
+	leaf, err := parseLeaf(c.Pair.Chain)
 	if err != nil {
 		return nil, err
 	}
@@ -156,11 +170,48 @@ func (s *Store) searchImported(
 	for _, summary := range all {
 		sameTime := aws.ToTime(summary.NotAfter).Equal(leaf.NotAfter) &&
 			aws.ToTime(summary.NotBefore).Equal(leaf.NotBefore)
-		if summary.Type == acmtypes.CertificateTypeImported && sameTime {
+		if summary.Type == acmtypes.CertificateTypeImported && sameTime && isFor(summary, leaf) {
 			alike = append(alike, aws.ToString(summary.CertificateArn))
 		}
 	}
 	return s.ownedAmong(ctx, key, alike)
+}
+
+// isFor reports whether a listed certificate may be for the first host of another one.
+func isFor(summary acmtypes.CertificateSummary, leaf *x509.Certificate) bool {
+	return len(leaf.DNSNames) == 0 || aws.ToBool(summary.HasAdditionalSubjectAlternativeNames) ||
+		slices.ContainsFunc(summary.SubjectAlternativeNameSummaries, func(host string) bool {
+			return strings.EqualFold(host, leaf.DNSNames[0])
+		})
+}
+
+// indexDelay is longer than the delay of the index of tags: what the process before imported is in it
+// once this one is as old.
+const indexDelay = time.Hour
+
+// searchRecent looks for a certificate that the process before may have imported right before its end: the
+// index of tags may not have it yet. The list is read once.
+func (s *Store) searchRecent(ctx context.Context, key lb.Key, c lb.Certificate) (
+	map[string]map[string]string, error,
+) {
+	s.recent.mu.Lock()
+	defer s.recent.mu.Unlock()
+	if time.Since(s.began) >= indexDelay {
+		s.recent.all = nil
+		return nil, nil
+	}
+	if !s.recent.read {
+		all, err := s.listCertificates(ctx)
+		if err != nil && !errors.Is(err, providers.ErrDenied) { // by an earlier version of the policy
+			return nil, err
+		}
+		s.recent.read = true
+		s.recent.all = slices.DeleteFunc(all, func(summary acmtypes.CertificateSummary) bool {
+			at := aws.ToTime(summary.ImportedAt)
+			return at.Before(s.began.Add(-indexDelay)) || s.imported.has(aws.ToString(summary.CertificateArn))
+		})
+	}
+	return s.ownedAlike(ctx, key, c, s.recent.all)
 }
 
 // retryThrottled makes the SDK repeat a call that AWS throttled, and not one whose answer was lost:

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/client"
 )
@@ -27,6 +29,14 @@ type ownCertificates struct {
 	// unanswered holds the imports that AWS has not answered, by load balancer and ID, with their
 	// time.
 	unanswered map[string]time.Time
+}
+
+// recentCertificates are those of the account that were imported shortly before this process began, or
+// since.
+type recentCertificates struct {
+	mu   sync.Mutex
+	read bool
+	all  []acmtypes.CertificateSummary
 }
 
 // An ownCertificate was imported for a load balancer.

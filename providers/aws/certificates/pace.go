@@ -22,8 +22,12 @@ import (
 // was renewed within renewalTime, so that those of short-lived certificates are made in any case.
 //
 // A process that starts counts anew: ACM lists certificates that exist, and what uses up the quota
-// are those that were imported and deleted. A restart itself imports nothing, as certificates are
-// found by their tags. The protocol of providers has no namespaces, so serve-provider has no pace.
+// are those that were imported and deleted. A count that outlives the process would need an object
+// that outlives load balancers, too: their records go with them, and tenants delete both. So a
+// namespace that rewrites its Secrets all the time gets as many imports more with each start. A start
+// itself imports nothing again, however soon the next one follows: certificates are found by their
+// tags, or in the list of the account (searchRecent). The protocol of providers has no namespaces, so
+// serve-provider has no pace.
 
 const (
 	// paceTime is less than the time between renewals of certificates that are valid for 45 days.
