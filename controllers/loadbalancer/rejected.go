@@ -22,6 +22,10 @@ import (
 // namespaces may fail after them, one after the other. Then it is made without all that these ask for.
 const mostPasses = 3
 
+// mostPlans is how often a plan is made, and not carried out, to find what it asks for instead of what is
+// left out.
+const mostPlans = 10
+
 // passFailed plans again without the steps that failed for some namespaces, and carries that out if
 // others wait for them.
 func (r *Reconciler) passFailed(ctx context.Context, o *outcome, facts lb.Facts) {
@@ -70,7 +74,7 @@ func (r *Reconciler) planWithoutFailed(
 	ctx context.Context, rest, o *outcome, facts lb.Facts, leftOut []string,
 ) bool {
 	without := slices.Clip(o.Run.Failed)
-	for range mostPasses {
+	for range mostPlans {
 		if !r.planWithout(ctx, rest, o, facts, without) {
 			return false
 		}

@@ -281,6 +281,12 @@ func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 		if next < 0 {
 			next = len(want.Rules)
 		}
+		for i := len(want.Rules) - 1; i >= next; i-- { // of two rules that stay, neither is moved
+			if want.Rules[i].Stays && isBefore(l, want.Rules[i], priority) {
+				next = i + 1
+				break
+			}
+		}
 		// What is for more specific hosts, also by rules that are new, comes before it. What the same rules
 		// have for other hosts does not: rules for these may be before them.
 		first, last := want.Rules[:next:next], []lb.Rule{stays}
@@ -295,6 +301,13 @@ func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 		want.Rules = slices.Concat(first, last)
 	}
 	w.guard(l, want, stays, priority)
+}
+
+// isBefore reports whether the cloud has a rule before a priority.
+func isBefore(l *lb.ObservedListener, r lb.Rule, priority int) bool {
+	return slices.ContainsFunc(l.Rules, func(there lb.ObservedRule) bool {
+		return there.Priority < priority && there.MatchKey() == r.MatchKey()
+	})
 }
 
 // split returns a rule for the hosts that a function reports, and for the others, each with its routes;
