@@ -29,6 +29,7 @@ var generators = map[string]func() ([]client.Object, error){
 	"starry globs":     func() ([]client.Object, error) { return of(globs(80, "/*%c*%c*a*b*c")), nil },
 	"grouped globs":    groupedGlobs,
 	"tangled globs":    tangledGlobs,
+	"tenants":          fourTenants,
 	"regular expressions": func() ([]client.Object, error) {
 		return of(globs(20, "/(a|b)*%c%c(a|b){12}c")), nil
 	},
@@ -159,6 +160,27 @@ func tangledGlobs() ([]client.Object, error) {
 		ing.Annotations["fairlead.dev/conditions"] = "[" + strings.Join(conditions, ", ") + "]"
 		ing.Spec.Rules = []networkingv1.IngressRule{rule(fmt.Sprintf("b%d.example.com", n), paths...)}
 		all = append(all, ing)
+	}
+	return all, nil
+}
+
+// fourTenants are the tangled globs of four namespaces: three Ingresses of each on load balancers of their
+// own, and one in a group that all share.
+func fourTenants() ([]client.Object, error) {
+	var all []client.Object
+	for _, namespace := range []string{"bob", "carol", "dave", "erin"} {
+		made, err := tangledGlobs()
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range made {
+			ing := o.(*networkingv1.Ingress)
+			ing.Namespace, ing.Spec.Rules[0].Host = namespace, namespace+"-"+ing.Spec.Rules[0].Host
+			if i == 0 {
+				ing.Annotations["fairlead.dev/group"] = "public"
+			}
+			all = append(all, ing)
+		}
 	}
 	return all, nil
 }

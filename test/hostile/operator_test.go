@@ -76,7 +76,7 @@ func newRunning(t *testing.T, o options) *running {
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
 	w := &running{T: t, Client: c, sim: sim, elb: elbapi.NewFromConfig(sim.Config())}
-	for _, name := range []string{"alice", "bob"} {
+	for _, name := range []string{"alice", "bob", "carol", "dave", "erin"} {
 		w.apply(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	environment := []string{
