@@ -25,6 +25,7 @@ type Balancer struct {
 	// Foreign has the priorities of foreign rules that the class keeps, by port.
 	Foreign map[int32][]int
 	// Names has further names of the load balancer in logs, besides those in its key and in the cloud.
+	// A * at the end of one stands for any end.
 	Names []string
 }
 
@@ -94,7 +95,8 @@ func (s *Balancer) hasName(name string) bool {
 	}
 	short := shortName(name)
 	for _, other := range s.Names {
-		if other == name || other == short {
+		start, open := strings.CutSuffix(other, "*")
+		if other == name || other == short || open && strings.HasPrefix(short, start) {
 			return true
 		}
 	}
