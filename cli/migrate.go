@@ -27,6 +27,11 @@ refused. First comes what needs a decision, the worst first, then each Ingress.
 no IngressClass of either controller, and so are the classes that --class-name names. The parameters
 of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of its name.
 
+With --logs, the requests in access logs of its load balancers are replayed against what the dialect makes
+of the Ingresses: each line whose answer is not possible is a disagreement, and is printed with examples
+(docs/how-to/replay.md). The names that the controller gives to load balancers are known, except where
+two of them begin alike; --load-balancer names others.
+
 With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
 their Services and classes, which need no dialect. Before that, what would be written is compiled
 and compared with what the dialect makes of the originals, over all requests and all settings. If
@@ -34,7 +39,7 @@ anything differs, or is not decided, nothing is written. The report has the atte
 of both, and how many classes of requests were compared. The controller of an IngressClass cannot be
 changed: delete the object, and make the new one.
 
-Exit code 0: all is the same; 2: something is changed or dropped; 3: an Ingress is refused; 1: an
+Exit code 0: all is the same; 2: something is changed or dropped, or a line of the logs disagrees; 3: an Ingress is refused; 1: an
 error, or no Ingress has such a class, or nothing is written.`
 
 const migrateExamples = `  # What becomes of these Ingresses?
@@ -42,6 +47,9 @@ const migrateExamples = `  # What becomes of these Ingresses?
 
   # The Ingresses of the cluster of the current kubeconfig
   fairlead migrate --from alb --provider aws --live
+
+  # Do they answer yesterday's requests as they were answered?
+  fairlead migrate --from alb --provider aws -f manifests/ --logs logs/2026/07/02/
 
   # Write them with annotations of Fairlead, and keep the attestation
   fairlead migrate --from alb --provider aws -f manifests/ --write moved/ -o json > attested.json
@@ -64,6 +72,8 @@ type migrating struct {
 	live    bool
 	cluster access.Cluster
 	write   string
+	logs    []string
+	names   []string
 }
 
 func newMigrate(with access.Clouds) *cobra.Command {
@@ -94,6 +104,8 @@ func newMigrate(with access.Clouds) *cobra.Command {
 	cmd.Flags().StringVar(&in.write, "write", "",
 		"new or empty `DIR` for the Ingresses that are served, their Services and classes, for Fairlead alone")
 	flagvalue.Must(cmd.MarkFlagDirname("write"))
+	logsFlag(cmd, &in.logs)
+	cmd.Flags().StringArrayVar(&in.names, "load-balancer", nil, loadBalancerUsage)
 	return cmd
 }
 
@@ -112,7 +124,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	_, _, notes, err := found.compileAssuming(cmd, with)
+	tables, _, notes, err := found.compileAssuming(cmd, with)
 	if err != nil {
 		return err
 	}
@@ -120,6 +132,11 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if len(report.Ingresses) == 0 && len(report.Decisions) == 0 {
 		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of the AWS Load "+
 			"Balancer Controller: --class-name names its classes"))
+	}
+	if len(m.logs) > 0 {
+		if report.Logs, err = m.replayLogs(cmd, tables); err != nil {
+			return err
+		}
 	}
 	var unwritten error
 	if m.write != "" {
@@ -133,9 +150,11 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 		return unwritten
 	case len(found.problems) > 0:
 		return leftOut(found.problems)
+	case report.Logs != nil && comparedAll(*report.Logs) != nil:
+		return comparedAll(*report.Logs)
 	case len(report.Decisions) > 0 && report.Decisions[0].Outcome == dialect.Refused:
 		return errRefused
-	case len(report.Decisions) > 0:
+	case len(report.Decisions) > 0 || report.Logs != nil && report.Logs.Summary.Disagreements > 0:
 		return errToDo
 	}
 	return nil

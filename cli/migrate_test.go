@@ -106,6 +106,44 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 	}
 }
 
+// TestMigrateReplaysLogs of load balancers that the AWS Load Balancer Controller named.
+func TestMigrateReplaysLogs(t *testing.T) {
+	line := func(balancer, url, actions, status string) string {
+		return `http 2026-07-02T22:20:00.186641Z app/` + balancer + `/50dc6c495c0c9188 192.0.2.1:2817 10.0.0.1:80 0.000 0.001 0.000 ` +
+			status + ` - 34 366 "GET ` + url + ` HTTP/1.1" "curl" - - - "Root=1" "-" "-" 1 2026-07-02T22:22:48.364000Z "` + actions +
+			`" "-" "-" "-" "-" "-" "-"` + "\n"
+	}
+	const plain, name = "http://plain.example.com:80/", "k8s-shop-plain-0123456789"
+	of := func(group string) string {
+		return strings.Replace(migrateIngress("alb.ingress.kubernetes.io/group.name: "+group), "name: web,", "name: "+group+",", 1)
+	}
+	files := migrateIngress("alb.ingress.kubernetes.io/success-codes: '200'")
+	files += "---\n" + strings.NewReplacer("name: web,", "name: plain,", "web.example.com", "plain.example.com").Replace(files)
+	alike := strings.NewReplacer("name: web,", "name: a,", "namespace: shop", "namespace: edge").Replace(migrateIngress("a: b"))
+	for what, c := range map[string]struct {
+		logs, files string
+		code        int
+		says        string
+	}{
+		"they agree":               {line(name, plain, "forward", "200"), files, exitDone, "1 line, 1 compared, 0 disagree"},
+		"a name by a stranger":     {line("shop", plain, "forward", "200") + line(name, plain, "forward", "200"), files, exitDone, "2 lines, 1 compared"},
+		"another answer":           {line(name, plain, "redirect", "301"), files, exitToDo, "1 disagree"},
+		"a group":                  {line("k8s-outeredge-0123456789", "http://web.example.com:80/", "forward", "200"), of("outer-edge") + "---\n" + of("inner"), exitDone, "1 compared"},
+		"names that begin alike":   {line("k8s-edge-0123456789", "http://web.example.com:80/", "forward", "200"), of("edge") + "---\n" + alike, exitFail, "--load-balancer says"},
+		"a line that is none":      {"odd\n", files, exitFail, "a.log"},
+		"a path that nobody wrote": {line(name, "http://plain.example.com:80/", "fixed-response", "404"), files, exitToDo, "1 disagree"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := directory(t, map[string]string{"a.yaml": c.files})
+			logs := filepath.Join(directory(t, map[string]string{"a.log": c.logs}), "a.log")
+			got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", dir, "--logs", logs)
+			if got.code != c.code || !strings.Contains(got.out+got.err, c.says) {
+				t.Errorf("exit code %d, want %d, and %q\n%s%s", got.code, c.code, c.says, got.out, got.err)
+			}
+		})
+	}
+}
+
 // TestMigrateWritesIngressClassParams as fields of the class and annotations.
 func TestMigrateWritesIngressClassParams(t *testing.T) {
 	from := directory(t, map[string]string{"a.yaml": migrateIngress("a: b") + `---

@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/model/bindings"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
@@ -30,6 +31,8 @@ type migration struct {
 	Ingresses []migratedIngress `json:"ingresses"`
 	// Bindings are the TargetGroupBindings that users wrote.
 	Bindings []migratedBinding `json:"bindings,omitempty"`
+	// Logs is there if requests of access logs were replayed.
+	Logs *traffic.Report `json:"logs,omitempty"`
 	// Attestation is there if manifests are written.
 	Attestation *attestation `json:"attestation,omitempty"`
 }
@@ -316,6 +319,9 @@ func (r migration) Text(colour output.Palette) string {
 		line("%s", strings.TrimSpace(i.Name+" "+inBrackets(i.Place)))
 		line("    %s", i.Message)
 	}
+	if r.Logs != nil {
+		b.WriteString("\nRequests in the logs:\n" + r.Logs.Text(colour, topShown))
+	}
 	if r.Attestation != nil {
 		b.WriteByte('\n')
 		line("Written: %s.", r.Attestation)
@@ -361,6 +367,11 @@ func (r migration) Markdown() string {
 	b.Table("| Outcome | Annotation or field | What happens | Request | Of |", decisions)
 	b.Table("| Outcome | Ingress | Place | Annotations |", ingresses)
 	b.Table("| Outcome | TargetGroupBinding | Place | What happens |", bound)
+	if r.Logs != nil {
+		s := r.Logs.Summary
+		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d of other load balancers",
+			s.Compared, s.Disagreements, s.Others)})
+	}
 	if r.Attestation != nil {
 		b.List("written", []string{r.Attestation.String()})
 	}

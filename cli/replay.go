@@ -70,6 +70,10 @@ type replayed struct {
 	until    string
 }
 
+// loadBalancerUsage describes the flag that names a load balancer in logs.
+const loadBalancerUsage = "`NAME=KEY` of a load balancer: its name in logs, such as shop, " +
+	"app/shop/50dc6c495c0c9188 or 'shop-*', and its key here; can be repeated"
+
 // topShown is the default number of printed paths, disagreements and changes.
 const topShown = 10
 
@@ -103,9 +107,7 @@ func newReplay(with access.Clouds) *cobra.Command {
 
 func (r *replayed) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&r.logs, "logs", nil, "`FILE`, pattern or directory with access logs, "+
-		"compressed or not, - for standard input; can be repeated")
-	flagvalue.Must(cmd.MarkFlagFilename("logs", "log", "gz"))
+	logsFlag(cmd, &r.logs)
 	flags.StringVar(&r.base, "base", "",
 		"replay against the files at this git `REVISION`, and compare with the files as they are")
 	flags.StringVar(&r.state, "state", "", "`FILE` with the configuration and its load balancers: "+
@@ -119,8 +121,7 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flags.StringVar(&r.observed, "observed", "", "`FILE` with the load balancers in the cloud: what "+
 		"plan -o json has printed; unset: those of a saved state or, with --live, those in the cloud")
 	flagvalue.Must(cmd.MarkFlagFilename("observed", "json", "yaml"))
-	flags.StringArrayVar(&r.names, "load-balancer", nil, "`NAME=KEY` of a load balancer: its name in "+
-		"logs, such as app/shop/50dc6c495c0c9188, and its key here; can be repeated")
+	flags.StringArrayVar(&r.names, "load-balancer", nil, loadBalancerUsage)
 	flags.Var(flagvalue.AtLeastOne(&r.top, topShown), "top",
 		"`NUMBER` of paths, disagreements and changes to print")
 	flags.StringVar(&r.since, "since", "", "leave out lines before this `TIME`, such as 2026-07-02, "+
@@ -128,6 +129,13 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flags.StringVar(&r.until, "until", "", "leave out lines at this `TIME` and after it")
 	cmd.MarkFlagsMutuallyExclusive("base", "live", "change")
 	cmd.MarkFlagsMutuallyExclusive("base", "live", "state")
+}
+
+// logsFlag adds the flag that names access logs.
+func logsFlag(cmd *cobra.Command, logs *[]string) {
+	cmd.Flags().StringArrayVar(logs, "logs", nil, "`FILE`, pattern or directory with access logs, "+
+		"compressed or not, - for standard input; can be repeated")
+	flagvalue.Must(cmd.MarkFlagFilename("logs", "log", "gz"))
 }
 
 // timeOf returns the time of a flag: a day or a moment, or a duration before now. A day begins at
@@ -201,7 +209,7 @@ func runReplay(
 	if err := printReplay(cmd.OutOrStdout(), report, format, in.top); err != nil {
 		return err
 	}
-	left := report.Errors()
+	var left []error
 	for _, s := range []*side{before, after} {
 		if s != nil {
 			left = append(left, leftOut(s.problems))
@@ -212,7 +220,18 @@ func runReplay(
 
 // verdict returns the error that stands for the exit code.
 func (r replayed) verdict(report traffic.Report, left []error) error {
-	switch err := errors.Join(left...); {
+	if err := errors.Join(append(left, comparedAll(report))...); err != nil {
+		return err
+	}
+	if report.Summary.Disagreements > 0 {
+		return errToDo
+	}
+	return nil
+}
+
+// comparedAll returns an error if lines could not be read, or if none was compared.
+func comparedAll(report traffic.Report) error {
+	switch err := errors.Join(report.Errors()...); {
 	case err != nil:
 		return err
 	case report.Summary.Lines > 0 && report.Summary.Compared == 0:
@@ -222,8 +241,6 @@ func (r replayed) verdict(report traffic.Report, left []error) error {
 		return errors.New("no line is of the time between --since and --until")
 	case report.Summary.Lines == 0:
 		return errors.New("the logs have no line")
-	case report.Summary.Disagreements > 0:
-		return errToDo
 	}
 	return nil
 }
