@@ -33,7 +33,7 @@ of the Ingresses: each line whose answer is not possible is a disagreement, and 
 two of them begin alike; --load-balancer names others.
 
 With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
-their Services and classes, which need no dialect. Before that, what would be written is compiled
+their Services and classes, which need no dialect. Comments and the order of fields are kept. Before that, what would be written is compiled
 and compared with what the dialect makes of the originals, over all requests and all settings. If
 anything differs, or is not decided, nothing is written. The report has the attestation: the digests
 of both, and how many classes of requests were compared. The controller of an IngressClass cannot be
@@ -140,7 +140,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	}
 	var unwritten error
 	if m.write != "" {
-		report.Attestation, unwritten = m.writeTo(cmd, with, found)
+		report.Attestation, unwritten = m.writeTo(cmd, with, found, places)
 	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -30,6 +31,7 @@ import (
 	"fairlead.dev/fairlead/cli/saved"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -71,14 +73,14 @@ type manifest struct {
 
 // writeTo writes the Ingresses that are served, their class and their Services into a directory, after
 // the comparison.
-func (m *migrating) writeTo(cmd *cobra.Command, with access.Clouds, from side) (*attestation, error) {
+func (m *migrating) writeTo(cmd *cobra.Command, with access.Clouds, from side, places manifests.Places) (*attestation, error) {
 	if len(from.problems) > 0 {
 		return nil, errors.New("--write: not everything was read, so nothing is written")
 	}
 	if there, err := os.ReadDir(m.write); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, fmt.Errorf("--write: %s is not an empty directory", m.write))
 	}
-	files, err := from.ownManifests()
+	files, err := from.ownManifests(places)
 	if err != nil {
 		return nil, fmt.Errorf("--write: %w", err)
 	}
@@ -107,8 +109,8 @@ func (m *migrating) writeTo(cmd *cobra.Command, with access.Clouds, from side) (
 }
 
 // ownManifests returns manifests for the Ingresses of classes with a dialect that are served, and for
-// their classes and Services.
-func (s side) ownManifests() ([]manifest, error) {
+// their classes and Services. Those that are in files keep the comments and the order of their authors.
+func (s side) ownManifests(places manifests.Places) ([]manifest, error) {
 	files := map[string]runtime.Object{}
 	snapshots, _ := ingress.Place(s.objects, s.options)
 	for _, snapshot := range snapshots {
@@ -129,9 +131,15 @@ func (s side) ownManifests() ([]manifest, error) {
 	}
 	var out []manifest
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := manifestOf(files[name])
+		fields, err := fieldsToWrite(files[name])
 		if err != nil {
 			return nil, err
+		}
+		text, kept := places.Rewritten(objectOf(fields), fields)
+		if !kept {
+			if text, err = yaml.Marshal(fields); err != nil {
+				return nil, err
+			}
 		}
 		out = append(out, manifest{name, text})
 	}
@@ -184,8 +192,14 @@ func ofService(s *corev1.Service) *corev1.Service {
 	return out
 }
 
-// manifestOf returns an object as its author would write it.
-func manifestOf(o runtime.Object) ([]byte, error) {
+// objectOf returns the name of an object as messages have it.
+func objectOf(fields map[string]any) string {
+	o := unstructured.Unstructured{Object: fields}
+	return diag.Source{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}.String()
+}
+
+// fieldsToWrite returns the fields of an object that its author would write.
+func fieldsToWrite(o runtime.Object) (map[string]any, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
 		return nil, err
@@ -220,7 +234,7 @@ func manifestOf(o runtime.Object) ([]byte, error) {
 		}
 	}
 	fields["metadata"] = metadata
-	return yaml.Marshal(fields)
+	return fields, nil
 }
 
 // attest compiles manifests in the place of their originals, and compares both. An error says what
