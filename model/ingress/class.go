@@ -43,8 +43,11 @@ type ClassOptions struct {
 	// the objects: files often have Ingresses only.
 	AssumeClasses []string
 	// TakenClasses are IngressClasses of other controllers that are compiled as classes of ours without
-	// parameters, to see what they would be.
+	// parameters, or with those of From, to see what they would be.
 	TakenClasses []string
+	// From is a dialect. IngressClasses of its controller, or TakenClasses if there are any, are compiled as
+	// classes of ours with the dialect.
+	From string
 	// Providers are the names of the operator's providers. The first is for classes that name none. If
 	// empty, a class may name any.
 	Providers []string

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
@@ -41,6 +42,7 @@ func TestClassSelection(t *testing.T) {
 		return c
 	}
 	ours, theirs := class("public", ControllerName), class("nginx", "k8s.io/ingress-nginx")
+	aws := class("aws", alb.Controller)
 	web := func(with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
 		return anIngress("shop/web", append(with, defaulted(to("web:80")))...)
 	}
@@ -75,17 +77,22 @@ func TestClassSelection(t *testing.T) {
 		"another controller's class that is taken":           {given: []any{theirs, web(ofClass("nginx"))}, options: ClassOptions{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal"},
 		"one that is taken, whose parameters are not ours": {given: []any{foreignParameters, web(ofClass("nginx"))}, options: ClassOptions{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal",
 			told: []string{"warning ClassForeign IngressClass nginx spec.parameters"}},
-		"the annotation names a class of ours":            {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
-		"the annotation says fairlead and no class does":  {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, told: []string{"error ClassMissing " + annotation}},
-		"the annotation names the class of those without": {given: []any{web(ofClass(""), legacy("public"))}, options: without, told: []string{"error ClassMissing " + annotation}},
-		"the annotation names the class that is managed":  {given: []any{web(ofClass(""), legacy("public"))}, options: ClassOptions{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
-		"the annotation is empty, and the field decides":  {given: []any{ours, web(ofClass("public"), legacy(""))}, want: public},
-		"the annotation is empty, and there is no field":  {given: []any{ours, web(ofClass(""), legacy(""))}},
-		"the annotation has other capitals":               {given: []any{ours, web(ofClass(""), legacy("Fairlead"))}, options: literal},
-		"the annotation has a slash":                      {given: []any{ours, web(ofClass(""), legacy("public/shop"))}, options: literal},
-		"a literal that is a class without parameters":    {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
-		"another literal than the operator's":             {given: []any{ours, web(ofClass(""), legacy("public-edge"))}, options: literal},
-		"a literal that is a class of ours":               {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: "fairlead/shop/web/internet-facing"},
+		"one of the controller of a dialect":                {given: []any{aws, web(ofClass("aws"))}, options: ClassOptions{From: "alb"}, want: "aws/shop/web/internal"},
+		"another one with a dialect":                        {given: []any{aws, theirs, web(ofClass("nginx"))}, options: ClassOptions{From: "alb"}},
+		"one that is taken with a dialect":                  {given: []any{aws, theirs, web(ofClass("nginx"))}, options: ClassOptions{From: "alb", TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal"},
+		"one that is missing, and taken with a dialect":     {given: []any{web(ofClass("aws"))}, options: ClassOptions{From: "alb", TakenClasses: []string{"aws"}}, want: "aws/shop/web/internal"},
+		"one of the dialect's controller, beside one taken": {given: []any{aws, web(ofClass("aws"))}, options: ClassOptions{From: "alb", TakenClasses: []string{"nginx"}}},
+		"the annotation names a class of ours":              {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
+		"the annotation says fairlead and no class does":    {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class of those without":   {given: []any{web(ofClass(""), legacy("public"))}, options: without, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class that is managed":    {given: []any{web(ofClass(""), legacy("public"))}, options: ClassOptions{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation is empty, and the field decides":    {given: []any{ours, web(ofClass("public"), legacy(""))}, want: public},
+		"the annotation is empty, and there is no field":    {given: []any{ours, web(ofClass(""), legacy(""))}},
+		"the annotation has other capitals":                 {given: []any{ours, web(ofClass(""), legacy("Fairlead"))}, options: literal},
+		"the annotation has a slash":                        {given: []any{ours, web(ofClass(""), legacy("public/shop"))}, options: literal},
+		"a literal that is a class without parameters":      {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"another literal than the operator's":               {given: []any{ours, web(ofClass(""), legacy("public-edge"))}, options: literal},
+		"a literal that is a class of ours":                 {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: "fairlead/shop/web/internet-facing"},
 		"a literal that is a broken class of ours": {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "Public"}), web(ofClass(""), legacy("fairlead"))}, options: literal,
 			told: []string{"error Invalid ClusterLoadBalancerClass fairlead spec.scheme", "error ParametersMissing " + annotation}},
 		"a literal that is another controller's class":           {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}, options: literal},

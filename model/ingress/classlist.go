@@ -36,6 +36,7 @@ type ClassLookup struct {
 
 // NewClassLookup returns the classes among the objects, and diagnostics about broken ones.
 func NewClassLookup(o Objects, options ClassOptions) (*ClassLookup, []diag.Diagnostic) {
+	o = o.Taken(options)
 	cs := &ClassLookup{
 		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
 		pinned: pinned(o.Records, options.Literal), options: options,

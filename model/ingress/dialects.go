@@ -24,14 +24,16 @@ import (
 
 // A frontEnd reads a dialect.
 type frontEnd struct {
-	prefix   string // of annotations that it reads
-	defaults func(v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec
-	read     func(dialect.Input) dialect.Reading
-	service  func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
+	controller string // of IngressClasses
+	class      string // that the controller's chart makes
+	prefix     string // of annotations that it reads
+	defaults   func(v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec
+	read       func(dialect.Input) dialect.Reading
+	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 }
 
 var frontEnds = map[string]frontEnd{
-	v1alpha1.DialectALB: {alb.Prefix, alb.Defaults, alb.Read, alb.ReadService},
+	v1alpha1.DialectALB: {alb.Controller, alb.DefaultClass, alb.Prefix, alb.Defaults, alb.Read, alb.ReadService},
 }
 
 // withDialect returns the class with the defaults of its dialect.

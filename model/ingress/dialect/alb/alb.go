@@ -24,6 +24,14 @@ import (
 // Prefix is the beginning of the controller's annotations.
 const Prefix = "alb.ingress.kubernetes.io/"
 
+// Controller is the spec.controller of the controller's IngressClasses:
+// https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/ingress_class/
+const Controller = "ingress.k8s.aws/alb"
+
+// DefaultClass is the name of the IngressClass that the controller's chart makes:
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/helm/aws-load-balancer-controller/values.yaml
+const DefaultClass = "alb"
+
 // Defaults returns a class with the controller's defaults, where the class says nothing.
 func Defaults(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec {
 	or := func(value *string, otherwise string) {
