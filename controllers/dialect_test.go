@@ -37,6 +37,45 @@ func answered(body string) func(*networkingv1.Ingress) {
 	}
 }
 
+// TestATrialBesideTheAWSLoadBalancerController plans the Ingresses of that one's class, and writes reports alone.
+func TestATrialBesideTheAWSLoadBalancerController(t *testing.T) {
+	w := newWorld(t)
+	w.stop()
+	class := w.ingressClass(w.class+"-aws", alb.Controller)
+	w.create(class)
+	w.serve("web", "web-1")
+	ing := w.ask("shop", "shop.test", "/", "web")
+	ing.Spec.IngressClassName = &class.Name
+	answered("one")(ing)
+	w.create(ing)
+	before := w.ingress("shop")
+
+	w.run(func(s *settings) { s.operator.ReadOnly, s.operator.Classes.From = true, v1alpha1.DialectALB })
+	report := &v1alpha1.LoadBalancer{}
+	plans := func(says string) func() error {
+		return func() error {
+			name := v1alpha1.Name(strings.Join([]string{class.Name, w.namespace, "shop", v1alpha1.SchemeInternal}, "/"), w.namespace)
+			if err := w.Get(t.Context(), client.ObjectKey{Name: name + ".read-only"}, report); err != nil {
+				return err
+			}
+			return noError(report.Status.LastPlan != nil && strings.Contains(fmt.Sprint(report.Status.LastPlan.Steps), says),
+				"it plans %+v", report.Status.LastPlan)
+		}
+	}
+	w.eventually(plans("fixed 200"))
+
+	// The parameters of the class's name are read, also where the class refers to none.
+	w.create(&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: class.Name},
+		Spec: v1alpha1.LoadBalancerClassSpec{ListenPorts: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 8081}}}})
+	w.eventually(plans("8081"))
+	if now := w.ingress("shop"); now.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the Ingress was written: %+v", now)
+	}
+	if n := w.cloud.writes.Load(); n > 0 {
+		t.Errorf("%d writes to the cloud", n)
+	}
+}
+
 func TestAnIngressInADialectIsServed(t *testing.T) {
 	w := newWorld(t)
 	w.inDialect()

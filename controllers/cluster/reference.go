@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 // This file names objects of the cluster.
@@ -53,10 +54,15 @@ func RefFrom(kind, object string) Ref {
 // to and, of the other controller or beside that one's, the one with the name of the class. There are
 // none if the class does not exist, or refers to none.
 func ParametersRefs(class *networkingv1.IngressClass) []Ref {
-	if class == nil || class.Spec.Parameters == nil {
+	if class == nil {
 		return nil
 	}
 	p := class.Spec.Parameters
+	if p == nil && class.Spec.Controller == alb.Controller { // read with --from
+		return []Ref{RefTo(v1alpha1.KindClusterLoadBalancerClass, "", class.Name)}
+	} else if p == nil {
+		return nil
+	}
 	switch {
 	case ingress.IsForeign(p):
 		return []Ref{
