@@ -2,20 +2,16 @@ package cli
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/source"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
 const migrateHelp = `Say what becomes of each Ingress that was written for another controller, and
@@ -23,7 +19,7 @@ of each of its annotations, in a class of Fairlead with that dialect: same, chan
 refused. First comes what needs a decision, the worst first, then each Ingress.
 
 --from alb is for the AWS Load Balancer Controller. Its IngressClasses, those of the controller
-` + albController + `, are taken for classes of Fairlead with dialect: alb. So is the class alb if there is
+` + alb.Controller + `, are taken for classes of Fairlead with dialect: alb. So is the class alb if there is
 no IngressClass of either controller, and so are the classes that --class-name names. The parameters
 of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of its name.
 
@@ -57,18 +53,9 @@ const migrateExamples = `  # What becomes of these Ingresses?
   # A comment on a pull request
   fairlead migrate --from alb --provider aws -f manifests/ -o markdown`
 
-// albController is the spec.controller of the IngressClasses of the AWS Load Balancer Controller:
-// https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/ingress_class/
-const albController = "ingress.k8s.aws/alb"
-
-// albDefaultClass is the name of the IngressClass that the controller's chart makes:
-// https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/helm/aws-load-balancer-controller/values.yaml
-const albDefaultClass = "alb"
-
 // migrating has the Ingresses that move.
 type migrating struct {
 	source.Input
-	from    string
 	live    bool
 	cluster access.Cluster
 	write   string
@@ -95,10 +82,6 @@ func newMigrate(with access.Clouds) *cobra.Command {
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format, output.Markdown)
 	completeManifests(cmd)
-	dialects := []string{v1alpha1.DialectALB}
-	cmd.Flags().Var(flagvalue.OneOf(&in.from, "", dialects...), "from",
-		"the `DIALECT` of the Ingresses: "+flagvalue.Names(dialects))
-	flagvalue.Complete(cmd, "from", dialects...)
 	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
 	in.cluster.ConnectionFlags(cmd.Flags())
 	cmd.Flags().StringVar(&in.write, "write", "",
@@ -111,7 +94,7 @@ func newMigrate(with access.Clouds) *cobra.Command {
 
 func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
 	switch {
-	case m.from == "":
+	case m.From == "":
 		return errors.New("which controller were the Ingresses written for? --from alb is for the AWS " +
 			"Load Balancer Controller")
 	case m.live && m.FromFiles():
@@ -173,62 +156,7 @@ func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
 		out.problems, err = manifests.AllLeftOut(err)
 		out.options = m.Options(out.objects)
 	}
-	out.objects = m.takeClasses(out.objects)
-	out.options.AssumeClasses, out.options.TakenClasses = nil, nil
+	out.objects = out.objects.Taken(out.options)
+	out.options.From, out.options.TakenClasses = "", nil
 	return out, places, err
-}
-
-// takeClasses returns the objects in which the other controller's IngressClasses are Fairlead's, with
-// the dialect.
-func (m *migrating) takeClasses(o ingress.Objects) ingress.Objects {
-	var names []string
-	ours := false
-	for _, c := range o.IngressClasses {
-		ours = ours || c.Spec.Controller == ingress.ControllerName
-		if c.Spec.Controller == albController {
-			names = append(names, c.Name)
-		}
-	}
-	if m.NamesClasses() {
-		names = m.Options(o).AssumeClasses
-	} else if len(names) == 0 && !ours {
-		names = []string{albDefaultClass}
-	}
-	o.IngressClasses = slices.Clone(o.IngressClasses)
-	o.ClusterLoadBalancerClasses = slices.Clone(o.ClusterLoadBalancerClasses)
-	for _, name := range names {
-		takeClass(&o, name)
-	}
-	return o
-}
-
-// takeClass has an IngressClass be one of Fairlead with the dialect. One that Fairlead has is left as
-// it is.
-func takeClass(o *ingress.Objects, name string) {
-	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	at := slices.IndexFunc(o.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
-	switch {
-	case at < 0:
-		o.IngressClasses = append(o.IngressClasses, class)
-	case o.IngressClasses[at].Spec.Controller == ingress.ControllerName:
-		return
-	default:
-		class = o.IngressClasses[at].DeepCopy()
-		o.IngressClasses[at] = class
-	}
-	class.Spec.Controller = ingress.ControllerName
-	if class.Spec.Parameters == nil || !ingress.IsForeign(class.Spec.Parameters) {
-		class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
-			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name, Scope: new("Cluster")}
-	}
-	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	at = slices.IndexFunc(o.ClusterLoadBalancerClasses,
-		func(c *v1alpha1.ClusterLoadBalancerClass) bool { return c.Name == name })
-	if at < 0 {
-		o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, parameters)
-	} else {
-		parameters = o.ClusterLoadBalancerClasses[at].DeepCopy()
-		o.ClusterLoadBalancerClasses[at] = parameters
-	}
-	parameters.Spec.Dialect = v1alpha1.DialectALB
 }

@@ -106,6 +106,20 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 	}
 }
 
+// TestPlanFromAnotherController reads its classes as Fairlead's.
+func TestPlanFromAnotherController(t *testing.T) {
+	plan := []string{"plan", "--provider", "aws", "-f", migrateFiles}
+	if got := fairlead(t, append(plan, "--from", "alb")...); !strings.Contains(got.out, "host = plain.example.com") {
+		t.Errorf("exit code %d, and it says\n%s%s", got.code, got.out, got.err)
+	}
+	if got := fairlead(t, plan...); got.code == exitToDo || strings.Contains(got.out, "host = plain.example.com") {
+		t.Errorf("without the flag: exit code %d, and it says\n%s%s", got.code, got.out, got.err)
+	}
+	if got := fairlead(t, "run", "--from", "alb"); got.code != exitFail || !strings.Contains(got.err, "--read-only") {
+		t.Errorf("run ends with %d\n%s", got.code, got.err)
+	}
+}
+
 // TestMigrateReplaysLogs of load balancers that the AWS Load Balancer Controller named.
 func TestMigrateReplaysLogs(t *testing.T) {
 	line := func(balancer, url, actions, status string) string {

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // checked is a flag that is read and checked as it is set.
@@ -145,6 +147,15 @@ func ClassLiteral(flags *pflag.FlagSet, value *string) {
 		"serve Ingresses whose annotation kubernetes.io/ingress.class is `NAME`, without parameters, "+
 			"where no IngressClass has this name; unset: they are not served, for the reason ClassUnknown "+
 			"or ClassMissing")
+}
+
+// Dialects are those of controllers whose IngressClasses can be read as Fairlead's.
+var Dialects = []string{v1alpha1.DialectALB}
+
+// From adds the flag for a trial beside another controller.
+func From(flags *pflag.FlagSet, value *string) {
+	flags.Var(OneOf(value, "", Dialects...), "from", "read the IngressClasses of another controller as Fairlead's, "+
+		"with this `DIALECT`: "+Names(Dialects)+", of the AWS Load Balancer Controller; unset: they are left alone")
 }
 
 // A Choice is a flag with one of a few values.

@@ -26,6 +26,7 @@ type Settings struct {
 	manageClass      string
 	literal          string
 	readOnly         bool
+	from             string
 	secrets          string
 	leaderElect      bool
 	leaseIn          string
@@ -71,6 +72,7 @@ func (o *Settings) Flags(with access.Clouds) *pflag.FlagSet {
 	flags.Lookup("manage-ingress-class").NoOptDefVal = ingress.DefaultClass
 	flags.BoolVar(&o.readOnly, "read-only", false,
 		"only plan: write the planned steps into LoadBalancers, and change nothing else")
+	flagvalue.From(flags, &o.from)
 	flags.Var(flagvalue.List(&o.paused), "paused", "`KEYS` of load balancers that are only planned: "+
 		"the spec.key of each LoadBalancer, separated by commas; unset: none. The annotation "+
 		v1alpha1.PausedAnnotation+"=true on a LoadBalancer or an IngressClass does the same")
@@ -159,7 +161,11 @@ var errNoClassToAssume = errors.New("--watch-ingress-without-class: under which 
 func (o *Settings) Classes() (ingress.ClassOptions, error) {
 	options := ingress.ClassOptions{
 		WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass,
-		Providers: o.Provider.Names,
+		Providers: o.Provider.Names, From: o.from,
+	}
+	if o.from != "" && !o.readOnly {
+		return options, errors.New("--from is for a trial beside another controller: add --read-only, or set " +
+			"`dialect` of a class of Fairlead")
 	}
 	if options.WithoutClass == flagvalue.NoName {
 		options.WithoutClass = o.manageClass

@@ -32,6 +32,7 @@ type Input struct {
 	classNames     classNames
 	withoutClass   string
 	literal        string
+	From           string // the dialect of IngressClasses of another controller
 	Provider       access.Selection
 }
 
@@ -60,6 +61,8 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 			"or true: that of --class-name")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &in.literal)
+	flagvalue.From(flags, &in.From)
+	flagvalue.Complete(cmd, "from", flagvalue.Dialects...)
 	flagvalue.Must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
 	flagvalue.Must(cmd.MarkFlagDirname("kustomize"))
 }
@@ -74,7 +77,8 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with access.Clouds) {
 // if the default class existed.
 func (in *Input) Options(objects ingress.Objects) ingress.ClassOptions {
 	options := ingress.ClassOptions{WithoutClass: in.withoutClass, Literal: in.literal,
-		AssumeClasses: in.classNames.used(), Providers: in.Provider.Names}
+		AssumeClasses: in.classNames.used(), From: in.From,
+		Providers: in.Provider.Names}
 	if options.WithoutClass == flagvalue.NoName {
 		options.WithoutClass = strings.Join(options.AssumeClasses[:min(
 			1, len(options.AssumeClasses))], "")
@@ -85,6 +89,17 @@ func (in *Input) Options(objects ingress.Objects) ingress.ClassOptions {
 	}
 	if !in.classNames.given && slices.ContainsFunc(objects.IngressClasses, ours) {
 		options.AssumeClasses = nil
+	}
+	if in.From != "" {
+		options.AssumeClasses = nil
+		controller, standard := ingress.ControllerOf(in.From)
+		theirs := func(c *networkingv1.IngressClass) bool { return ours(c) || c.Spec.Controller == controller }
+		switch {
+		case in.classNames.given && len(in.classNames.names) == 0: // none is taken
+			options.From = ""
+		case !in.classNames.given && !slices.ContainsFunc(objects.IngressClasses, theirs):
+			options.TakenClasses = []string{standard}
+		}
 	}
 	return options
 }
@@ -146,7 +161,9 @@ func (in *Input) Objects(
 	}
 	objects, err := clusterObjects(cmd.Context(), cluster)
 	options := in.Options(objects)
-	options.AssumeClasses, options.TakenClasses = nil, nil // a cluster has its classes
+	if options.AssumeClasses = nil; options.From == "" { // a cluster has its classes
+		options.TakenClasses = nil
+	}
 	return objects, options, err
 }
 
