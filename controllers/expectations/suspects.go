@@ -90,12 +90,12 @@ func (d differences) served(accepted *precedence.Table) *precedence.Table {
 	config.Routes, config.Defaults = slices.Clone(config.Routes), slices.Clone(config.Defaults)
 	for i := range config.Routes {
 		if r := &config.Routes[i]; d.unserved[r.Source] {
-			r.Action = routing.NotFound()
+			r.Action, r.Owner.Namespace, r.Owner.Name = routing.NotFound(), "", "" // nothing of its Ingress answers
 		}
 	}
 	for i := range config.Defaults {
 		if miss := &config.Defaults[i]; d.unserved[miss.Source] {
-			miss.Action = routing.NotFound()
+			miss.Action, miss.Owner.Namespace, miss.Owner.Name = routing.NotFound(), "", ""
 		}
 	}
 	config.Routes, config.Names = append(config.Routes, d.gone...), slices.Clone(config.Names)
