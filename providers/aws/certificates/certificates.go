@@ -46,6 +46,7 @@ func New(
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
 ) *Store {
 	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused, began: time.Now(),
+		recent: recentCertificates{turn: make(chan struct{}, 1)},
 		imported: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{},
 			unanswered: map[string]time.Time{},

@@ -194,8 +194,12 @@ const indexDelay = time.Hour
 func (s *Store) searchRecent(ctx context.Context, key lb.Key, c lb.Certificate) (
 	map[string]map[string]string, error,
 ) {
-	s.recent.mu.Lock()
-	defer s.recent.mu.Unlock()
+	select {
+	case s.recent.turn <- struct{}{}: // one reads the list, and others wait for it
+		defer func() { <-s.recent.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if time.Since(s.began) >= indexDelay {
 		s.recent.all = nil
 		return nil, nil

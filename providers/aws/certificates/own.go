@@ -34,7 +34,7 @@ type ownCertificates struct {
 // recentCertificates are those of the account that were imported shortly before this process began, or
 // since.
 type recentCertificates struct {
-	mu   sync.Mutex
+	turn chan struct{} // of who reads them
 	read bool
 	all  []acmtypes.CertificateSummary
 }
