@@ -31,11 +31,14 @@ func MakeAlike(assumed []string, all ...[]*precedence.Table) {
 			t.Listeners[i].Certificates = renamed(t.Listeners[i].Certificates, names)
 		}
 	}
+	for id, of := range hosts {
+		slices.Sort(of)
+		hosts[id] = slices.Compact(of)
+	}
 	for _, t := range slices.Concat(all...) {
 		for i := range t.Certificates {
 			if of := hosts[t.Certificates[i].ID]; of != nil {
-				slices.Sort(of)
-				t.Certificates[i].Hosts = slices.Compact(of)
+				t.Certificates[i].Hosts = of
 			}
 		}
 	}

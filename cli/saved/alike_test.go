@@ -19,9 +19,9 @@ func TestCertificatesOfAssumedSecretsAreAlike(t *testing.T) {
 			},
 		})
 	}
-	one, other := table("one", "a.test"), table("two", "b.test")
-	MakeAlike([]string{"shop/tls"}, []*precedence.Table{one}, []*precedence.Table{other})
-	for _, got := range []*precedence.Table{one, other} {
+	one, other, again := table("one", "a.test"), table("two", "b.test"), table("three", "a.test")
+	MakeAlike([]string{"shop/tls"}, []*precedence.Table{one, again}, []*precedence.Table{other})
+	for _, got := range []*precedence.Table{one, other, again} {
 		if diff := cmp.Diff([]routing.CertificateID{"own", "of Secret shop/tls", "other"}, got.Listeners[0].Certificates); diff != "" {
 			t.Error(diff)
 		}
