@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,9 +35,9 @@ func TestAKindThatIsInstalledLaterIsFound(t *testing.T) {
 		if o.Has(KindIngressClassParams) || len(filled.of) > 0 || log.text() != "" {
 			t.Fatalf("without the kind, it is there: %t, the caches of %v are filled, and the log is %q", o.Has(KindIngressClassParams), filled.of, log.text())
 		}
-		server.err = errUnavailable // asked again
+		server.set(false, errUnavailable) // asked again
 		time.Sleep(time.Minute)
-		server.installed, server.err = true, nil
+		server.set(true, nil)
 		select {
 		case <-o.Served(KindIngressClassParams):
 		case <-time.After(11 * time.Second):
@@ -101,13 +102,13 @@ func TestWhichKindsAreThereAtFirst(t *testing.T) {
 		t.Errorf("with all kinds, the search ends with %v", err)
 	}
 	for name, c := range map[string]struct {
-		kindsOf
+		*kindsOf
 		filledCaches
 	}{
-		"the API server": {kindsOf{err: errUnavailable}, filledCaches{}},
-		"the cache":      {kindsOf{installed: true}, filledCaches{err: errUnavailable}},
+		"the API server": {&kindsOf{err: errUnavailable}, filledCaches{}},
+		"the cache":      {&kindsOf{installed: true}, filledCaches{err: errUnavailable}},
 	} {
-		if _, err := NewOptional(t.Context(), &c.kindsOf, &c.filledCaches, logr.Discard()); !errors.Is(err, errUnavailable) {
+		if _, err := NewOptional(t.Context(), c.kindsOf, &c.filledCaches, logr.Discard()); !errors.Is(err, errUnavailable) {
 			t.Errorf("%s fails, and the error is %v", name, err)
 		}
 	}
@@ -120,12 +121,22 @@ func TestWhichKindsAreThereAtFirst(t *testing.T) {
 // kindsOf is an API server that has all kinds, or none.
 type kindsOf struct {
 	meta.RESTMapper
+	mu        sync.Mutex
 	installed bool
 	only      string // the one kind that is installed; "" for all
 	err       error
 }
 
+// set changes the server while it is asked.
+func (k *kindsOf) set(installed bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.installed, k.err = installed, err
+}
+
 func (k *kindsOf) RESTMapping(kind schema.GroupKind, _ ...string) (*meta.RESTMapping, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.err != nil || k.installed && (k.only == "" || k.only == kind.Kind) {
 		return nil, k.err
 	}
