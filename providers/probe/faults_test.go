@@ -140,9 +140,9 @@ var answers = map[string]struct {
 	"another request":  {"request-id", header("Request-Id", "x"), found{"request-id": `wrong: the request had "X", the answer has "x"`}, 0},
 	"no facts":         {"lookup", at(0, status(500)), found{"lookup": "wrong: it answered with the status 500, not 200"}, 0},
 	"a problem":        {"lookup", at(0, problem(503, v1.Problem{Type: v1.ProblemPending, Detail: "not now"})), found{"lookup": "wrong: it answered with the status 503, not 200: not now"}, 0},
-	"it is there":      {"missing", at(0, observed(func(o *v1.Observed) { o.Exists = true })), found{"missing": `wrong: asked for "fairlead-check/X", it told of "fairlead-check/X", exists: true`}, 0},
-	"another key":      {"missing", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"missing": `wrong: asked for "fairlead-check/X", it told of "x", exists: false`}, 0},
-	"a shorter key":    {"reserved-key", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"reserved-key": `wrong: asked for "fairlead-check/X/a b&c=d?e#f%2Fg+é", it told of "x", exists: false`}, 0},
+	"it is there":      {"missing", at(0, observed(func(o *v1.Observed) { o.Exists = true })), found{"missing": `wrong: asked for "fairlead-check/X", the answer is about "fairlead-check/X", exists: true`}, 0},
+	"another key":      {"missing", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"missing": `wrong: asked for "fairlead-check/X", the answer is about "x", exists: false`}, 0},
+	"a shorter key":    {"reserved-key", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"reserved-key": `wrong: asked for "fairlead-check/X/a b&c=d?e#f%2Fg+é", the answer is about "x", exists: false`}, 0},
 	"all keys":         {"no-key", at(0, status(200)), found{"no-key": "wrong: it answered with the status 200, not 400 or 422"}, 0},
 	"400 as text":      {"no-key", at(0, status(400)), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "text/plain"; a problem has application/problem+json`}, 0},
 	"a parameter":      {"no-key", at(0, header("Content-Type", v1.ProblemMediaType+"; =")), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "application/problem+json; ="; a problem has application/problem+json`}, 0},
@@ -163,7 +163,7 @@ var answers = map[string]struct {
 	"cut, taken":   {"cut-off", at(0, status(200)), found{"cut-off": "wrong: it answered a request that was cut off with the status 200"}, -1 * time.Millisecond},
 	"cut, refused": {"cut-off", at(0, status(500)), nil, 0},
 	"cut, done":    {"cut-off", at(1, observed(func(o *v1.Observed) { o.TargetGroups = make([]v1.ObservedTargetGroup, 1) })), found{"cut-off": "wrong: the target group is there"}, 0},
-	"cut, another": {"cut-off", at(1, observed(func(o *v1.Observed) { o.Key, o.TargetGroups = "x", make([]v1.ObservedTargetGroup, 1) })), found{"cut-off": `wrong: asked for the key "fairlead-check/X", it told of "x"`}, 0},
+	"cut, another": {"cut-off", at(1, observed(func(o *v1.Observed) { o.Key, o.TargetGroups = "x", make([]v1.ObservedTargetGroup, 1) })), found{"cut-off": `wrong: asked for the key "fairlead-check/X", the answer is about "x"`}, 0},
 	"once differs": {"twice-at-once", at(3, results(func(a *v1.Applied) { a.Results[0].Handle = "x" })), found{"client-secret": "", "secrets": "unknown: skipped: no certificate was sent", "twice-at-once": `wrong: the results differ: {"id":"X","handle":"X","address":{"hostname":"lb-X.fake.fairlead.localhost","ips":["127X"]},"active":true} and {"id":"X","handle":"X","address":{"hostname":"lb-X.fake.fairlead.localhost","ips":["127X"]},"active":true}`}, -600 * time.Millisecond},
 	"once is denied": {"twice-at-once", func(i int, c *call) {
 		if i < 4 {
@@ -256,7 +256,7 @@ var answers = map[string]struct {
 		}
 	}, found{"client-secret": "", "secrets": "unknown: skipped: no certificate was sent", "twice-at-once": "wrong: the step createLoadBalancer failed: no"}, 7*time.Second - 600*time.Millisecond},
 	"not known whether it is left": {"deleted", at(11, observed(func(o *v1.Observed) { o.Key = "x" })), found{
-		"deleted": `wrong: of fairlead-check/X may be left: asked for the key "fairlead-check/X", it told of "x"`,
+		"deleted": `wrong: of fairlead-check/X may be left: asked for the key "fairlead-check/X", the answer is about "x"`,
 	}, 0},
 	"a firewall":          {"deleted", firewall(), nil, 0},
 	"one step in a call":  {"capabilities", stepsPerApply(1), found{"batch": "ok: its capabilities say that it takes one step in a call"}, 0},
