@@ -17,13 +17,15 @@ func ControllerOf(name string) (controller, class string) {
 	return frontEnds[name].controller, frontEnds[name].class
 }
 
-// IsOurs reports whether the options say that an IngressClass is compiled as one of Fairlead.
-func (o ClassOptions) IsOurs(c *networkingv1.IngressClass) bool {
-	if c.Spec.Controller == ControllerName || len(o.TakenClasses) > 0 {
-		return c.Spec.Controller == ControllerName || slices.Contains(o.TakenClasses, c.Name)
+// takes reports whether the options have an IngressClass of another controller be Fairlead's.
+func (o ClassOptions) takes(c *networkingv1.IngressClass) bool {
+	switch {
+	case c.Spec.Controller == ControllerName:
+		return false
+	case len(o.TakenClasses) > 0:
+		return slices.Contains(o.TakenClasses, c.Name)
 	}
-	f, known := frontEnds[o.From]
-	return known && c.Spec.Controller == f.controller
+	return c.Spec.Controller == frontEnds[o.From].controller
 }
 
 // Taken returns the objects in which the classes that options take are Fairlead's, with the dialect. One
@@ -37,7 +39,7 @@ func (o Objects) Taken(options ClassOptions) Objects {
 	missing := slices.Clone(options.TakenClasses)
 	for i, c := range o.IngressClasses {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == c.Name })
-		if options.IsOurs(c) && c.Spec.Controller != ControllerName {
+		if options.takes(c) {
 			o.IngressClasses[i] = o.take(c, options.From)
 		}
 	}
