@@ -60,10 +60,13 @@ setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests
 # - test/moto, which is an emulator that is not written in Go;
 # - tests that do nothing but ask an operator that is a process: test/failover runs the same process, built with the
 #   detector (test/kube/race.go);
-# - controllers, but for the tests in which most happens at once.
+# - controllers, but for the tests in which most happens at once;
+# - what two namespaces can do to each other in controllers/loadbalancer: thousands of reconciles, one after the other,
+#   for which the detector takes ten minutes.
 UNRACED := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/moto \
 	test/chaos test/conformance test/operator test/rollout test/scale controllers
-RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
+FIGHTS := Neighbour|Fight|Closed|AnyStepOfBob|AcrossARestart|AnswersNo|Violat|ThatStays|ThatIsThereTwice
+RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%) %/controllers/loadbalancer,$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
 BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
 BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
@@ -74,6 +77,7 @@ TEST := go test -count 1 -p 3 -vet=off -timeout 30m
 race: controlplane ## Run the tests that look for data races; needs a C compiler
 	$(TEST) -race -run '$(BUSY)' ./controllers
 	$(TEST) -race -run '$(BUSY)' ./test/alb -reallives 1
+	$(TEST) -race -skip '$(FIGHTS)' ./controllers/loadbalancer
 	$(TEST) -race $(RACED)
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
@@ -85,6 +89,7 @@ test-all: setup race ## Run each test once
 	go -C test/oldest/types build ./...
 	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./... & uncached=$$!; \
 	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./... && wait $$uncached
+	$(TEST) -run '$(FIGHTS)' ./controllers/loadbalancer
 	$(TEST) -skip '$(BUSY)' ./test/operator ./controllers $(UNRACED:%=./%)
 
 # A test that takes minutes tries a part of its cases in each run, and all of them here: test/nightly.
