@@ -86,8 +86,8 @@ func notServed(in *source.Input, served int, diagnostics []diag.Diagnostic, wher
 	for _, class := range program.MissingClasses(diagnostics) {
 		if !in.NamesClasses() {
 			out = append(out, fmt.Sprintf("Ingresses name the class %s, which is not among the files: "+
-				"--class-name=%s assumes it, and --class-name=false leaves such Ingresses alone",
-				class, class))
+				"%s assumes it, and --class-name=false leaves such Ingresses alone",
+				class, program.Assuming(class, "")))
 		}
 	}
 	if names := program.WithoutClass(diagnostics); len(names) > 0 && !in.NamesClasses() {

@@ -91,12 +91,12 @@ func TestWhatIsNotAmongTheFilesIsNoError(t *testing.T) {
 		"an IngressClass": {strings.Replace(plain, "ingressClassName: fairlead",
 			"ingressClassName: alb", 1), "fake",
 			[]string{"warning ClassMissing", "IngressClass alb is not among the files",
-				"--class-name=alb assumes it"},
+				"--from alb assumes it"},
 			"http://a.example.com/", "Ingress shop/web asks for it, and is left alone"},
 		"an IngressClass of another controller": {strings.Replace(plain, "ingressClassName: fairlead",
 			"ingressClassName: alb", 1) + albClass, "fake",
 			[]string{"info ClassForeign", "IngressClass alb belongs to the controller ingress.k8s.aws/alb",
-				"--class-name=alb takes it for Fairlead's"},
+				"--from alb takes it for Fairlead's"},
 			"http://a.example.com/", "Ingress shop/web asks for it, and is left alone"},
 	}
 	for name, c := range cases {

@@ -23,20 +23,20 @@ refused. First comes what needs a decision, the worst first, then each Ingress.
 no IngressClass of either controller, and so are the classes that --class-name names. The parameters
 of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of its name.
 
-With --logs, the requests in access logs of its load balancers are replayed against what the dialect makes
-of the Ingresses: each line whose answer is not possible is a disagreement, and is printed with examples
-(docs/how-to/replay.md). The names that the controller gives to load balancers are known, except where
-two of them begin alike; --load-balancer names others.
+With --logs, the requests in access logs of its load balancers are replayed against what the dialect
+makes of the Ingresses: each line whose answer is not possible is a disagreement, and is printed with
+examples (docs/how-to/replay.md). The names that the controller gives to load balancers are known, except
+where two of them begin alike; --load-balancer names others.
 
 With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
-their Services and classes, which need no dialect. Comments and the order of fields are kept. Before that, what would be written is compiled
-and compared with what the dialect makes of the originals, over all requests and all settings. If
-anything differs, or is not decided, nothing is written. The report has the attestation: the digests
-of both, and how many classes of requests were compared. The controller of an IngressClass cannot be
-changed: delete the object, and make the new one.
+their Services and classes, which need no dialect. Comments and the order of fields are kept. Before
+that, what would be written is compiled and compared with what the dialect makes of the originals, over
+all requests and all settings. If anything differs, or is not decided, nothing is written. The report has
+the attestation: the digests of both, and how many classes of requests were compared. The controller of
+an IngressClass cannot be changed: delete the object, and make the new one.
 
-Exit code 0: all is the same; 2: something is changed or dropped, or a line of the logs disagrees; 3: an Ingress is refused; 1: an
-error, or no Ingress has such a class, or nothing is written.`
+Exit code 0: all is the same; 2: something is changed or dropped, or a line of the logs disagrees; 3: an
+Ingress is refused; 1: an error, or no Ingress has such a class, or nothing is written.`
 
 const migrateExamples = `  # What becomes of these Ingresses?
   fairlead migrate --from alb --provider aws -f manifests/

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"fairlead.dev/fairlead/test/page"
 )
 
@@ -145,6 +147,17 @@ var idle = []edit{
 // TestAttestationsFailForEditsThatMatter, and for no others.
 func TestAttestationsFailForEditsThatMatter(t *testing.T) {
 	files, attested := migrated(t)
+	for name, text := range files { // in the form in which edits name places
+		var fields map[string]any
+		if err := yaml.Unmarshal([]byte(text), &fields); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := yaml.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(plain)
+	}
 	from := cmp.Or(*seed, rand.Uint64())
 	t.Logf("-seed %d", from)
 	random := rand.New(rand.NewPCG(from, 0))

@@ -27,7 +27,7 @@ func TestIngressesThatAreNotServedAreTold(t *testing.T) {
 	expect := filepath.Join(t.TempDir(), "e.yaml")
 	write(t, expect, "expectations: [{name: a, must: {forwarded: true}}]")
 	const missing = "  warning ClassMissing Ingress shop/web spec.ingressClassName: IngressClass " +
-		"alb is not among the files, so its Ingresses are left out; --class-name=alb assumes it\n"
+		"alb is not among the files, so its Ingresses are left out; --from alb assumes it\n"
 	const refused = "  error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/" +
 		"scheme]: \"public\": it is neither internal nor internet-facing\n"
 	unclassed := strings.Replace(foreignYAML(), "ingressClassName: alb", "", 1)

@@ -168,7 +168,7 @@ type Choice struct {
 func OneOf(value *string, unset string, values ...string) Choice {
 	*value = unset
 	return Choice{checked[string]{value, "string", asItIs, func(text string) (string, error) {
-		if !slices.Contains(values, text) {
+		if text != unset && !slices.Contains(values, text) {
 			return "", errors.New("it can be " + Names(values))
 		}
 		return text, nil

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // This file changes the diagnostics of missing objects if only files are read: the objects may be
@@ -36,7 +38,7 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 			d.Message = "IngressClass " + class + " is not among the files" + leftOut(class)
 		}
 		if found := belongs.FindStringSubmatch(d.Message); d.Reason == diag.ClassForeign && found != nil {
-			d.Message += "; --class-name=" + found[1] + " takes it for Fairlead's"
+			d.Message += "; " + Assuming(found[1], found[2]) + " takes it for Fairlead's"
 		}
 		out = append(out, d)
 	}
@@ -44,11 +46,22 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 }
 
 func leftOut(class string) string {
-	return ", so its Ingresses are left out; --class-name=" + class + " assumes it"
+	return ", so its Ingresses are left out; " + Assuming(class, "") + " assumes it"
+}
+
+// Assuming returns the flag that has a class of files be Fairlead's: one for the dialect, if the class or its
+// controller is that of one.
+func Assuming(class, controller string) string {
+	for _, d := range flagvalue.Dialects {
+		if of, standard := ingress.ControllerOf(d); controller == of || controller == "" && class == standard {
+			return "--from " + d
+		}
+	}
+	return "--class-name=" + class
 }
 
 // belongs is the begin of the compiler's message about an Ingress of another controller's class.
-var belongs = regexp.MustCompile(`^IngressClass (\S+) belongs to the controller `)
+var belongs = regexp.MustCompile(`^IngressClass (\S+) belongs to the controller ([^\s,;]+)`)
 
 // unknown is the begin of the compiler's message about an annotation with an unknown class.
 var unknown = regexp.MustCompile(`^there is no IngressClass ("[^"]*"), and another controller`)
