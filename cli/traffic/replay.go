@@ -93,11 +93,15 @@ func (p *problems) merge(more problems) {
 	}
 }
 
-// joinForeign replaces the problems of lines of files that are no access logs by one for each file.
+// joinForeign replaces the problems of lines of files that are no access logs by one for each file. The
+// first problem of another file may have given way to these lines, so it is added anew.
 func (p *problems) joinForeign() {
 	for _, r := range p.files {
 		whole, is := r.foreign()
 		if !is {
+			if r.bad > 0 && !slices.ContainsFunc(p.first, func(one placed) bool { return one.Place == r.first.Place }) {
+				p.keep(r.first)
+			}
 			continue
 		}
 		p.first = slices.DeleteFunc(p.first, func(one placed) bool {
