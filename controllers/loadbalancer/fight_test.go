@@ -52,6 +52,7 @@ func FuzzFight(f *testing.F) {
 	f.Add(uint64(5844000079010054747), uint8(2))                       // two rules of bob stay, and the later one has the more specific host
 	f.Add(uint64(5107794820704837757), uint8(0))                       // a rule of bob that stays is behind another one, and before one of alice
 	f.Add(uint64(8267861501896243175), uint8(8267861501896243175/2%3)) // what a version that is forgotten asks for is not served yet
+	f.Add(uint64(8575902266379780376), uint8(2))                       // a rule of bob that stays, as it covers another one, is before a 404
 	f.Fuzz(fight)
 }
 

@@ -343,11 +343,16 @@ func addNew(rules []lb.Rule, r *lb.Rule) []lb.Rule {
 
 // guard adds rules with a 404 right before a rule that stays in the cloud. They keep requests from it
 // that the table answers so: those for more specific hosts. Rules of the cloud that cover it stay, for
-// its hosts: for others, they could keep requests from rules that come after it.
+// its hosts: for others, they could keep requests from rules that come after it. The 404s come before
+// these, too.
 func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule, priority int) {
+	first := stays
 	add := func(r lb.Rule) {
 		at := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == stays.MatchKey() })
 		want.Rules = slices.Insert(want.Rules, at, r)
+		if first.MatchKey() == stays.MatchKey() && r.Action.Key() != notFound.Key() {
+			first = r
+		}
 	}
 	guarded := map[routing.Host]bool{}
 	note := func(r lb.Rule) {
@@ -373,7 +378,7 @@ func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule
 		}
 	}
 	for _, r := range want.Rules {
-		if r.MatchKey() == stays.MatchKey() {
+		if r.MatchKey() == first.MatchKey() {
 			break
 		}
 		note(r)
@@ -385,7 +390,10 @@ func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule
 		}
 	}
 	for some := range slices.Chunk(hosts, w.most) {
-		add(lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: some}}, Action: notFound})
+		guard := lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: some}}, Action: notFound}
+		want.Rules = slices.DeleteFunc(want.Rules, func(r lb.Rule) bool { return r.Key() == guard.Key() })
+		at := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == first.MatchKey() })
+		want.Rules = slices.Insert(want.Rules, at, guard)
 	}
 }
 
