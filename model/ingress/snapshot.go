@@ -43,6 +43,9 @@ type Snapshot struct {
 	// answer of the Ingress that covers them.
 	Closed []routing.ClosedHost
 
+	// Stays are routes that the cloud has, and that stay though no member asks for them.
+	Stays []routing.Route
+
 	// CertificatesBeside counts the certificates of Secrets that other load balancers have, by
 	// namespace.
 	CertificatesBeside map[string]int

@@ -79,7 +79,7 @@ func (s Snapshot) Alone() map[string]Snapshot {
 	services, backends := byNamespace(s.Services), byNamespace(s.Backends)
 	secrets, namespaces := byNamespace(s.Secrets), byName(s.Namespaces)
 	s.Ingresses, s.EndpointSlices, s.Pods, s.Diagnostics = nil, nil, nil, nil
-	s.Closed = nil
+	s.Closed, s.Stays = nil, nil
 	out := map[string]Snapshot{}
 	for namespace := range byNamespace(s.Members) {
 		of := s.leaveOut(func(m *Member) bool { return m.Namespace != namespace })

@@ -51,11 +51,24 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 	if len(s.Closed) > 0 {
 		t.config.Closed = t.withoutServed(s.Closed, translations)
 	}
+	t.addStays()
 	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
 	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.ClientDiagnostics(), t.listeners.OwnerDiagnostics())
 	t.config.Backends = t.pool.Backends()
 	s.nameAuthors(&t.config, t.found)
 	return t.config, diag.Sort(t.found)
+}
+
+// addStays adds the routes that stay, and names their hosts.
+func (t *translation) addStays() {
+	for _, r := range t.snapshot.Stays {
+		t.config.Routes = append(t.config.Routes, r)
+		if r.Host != routing.Any && !slices.ContainsFunc(t.config.Names, func(n routing.Name) bool {
+			return n.Listed == nil && n.Host == r.Host && slices.Contains(n.Ports, r.Ports[0])
+		}) {
+			t.config.Names = append(t.config.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports, Source: r.Source})
+		}
+	}
 }
 
 // nameListed adds the listed hosts that have answers of their own. Another Ingress that lists such
