@@ -68,7 +68,8 @@ func addedRequest(now, next *precedence.Table) (first string, all []Offence) {
 		if c.After.Ingress != "" && c.Protection != compare.More {
 			why := fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress)
 			first = cmp.Or(first, why)
-			one := Offence{Next: c.After.Ingress, Now: c.Before.Ingress, Host: c.Host, Port: c.Port, Why: why}
+			one := Offence{Next: c.After.Ingress, Now: c.Before.Ingress, Host: c.Host, Port: c.Port,
+				Request: c.Request.Routed, Why: why}
 			one.cover(now)
 			all = append(all, one)
 		}

@@ -23,8 +23,9 @@ type Offence struct {
 	// or closed; Any if there is none. Giver is its namespace, "" if that is not known.
 	Named routing.Host
 	Giver string
-	// Why has a request, and what is wrong with its answer after the plan.
-	Why string
+	// Request is one of them, with Why: what is wrong with its answer after the plan.
+	Request routing.Request
+	Why     string
 	// Undecided: the search was too expensive, so that Why has its reason.
 	Undecided bool
 }
@@ -67,7 +68,8 @@ func (o Offence) Levels() []routing.Host {
 func (j Judgement) offences(r expect.Result, now, next *precedence.Table) []Offence {
 	var out []Offence
 	for _, v := range r.Violations {
-		o := Offence{Next: v.Source.Object(), Host: v.Host.Named(), Port: v.Port, Why: j.message(r, v)}
+		o := Offence{Next: v.Source.Object(), Host: v.Host.Named(), Port: v.Port, Request: v.Request.Routed,
+			Why: j.message(r, v)}
 		if now != nil {
 			o.Now = now.Match(v.Request.Routed).Source.Object()
 		}
