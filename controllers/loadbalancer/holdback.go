@@ -57,8 +57,20 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 // planWith makes a plan with some Ingresses held back, and judges it.
 func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
 	seen *lb.Observed, hold ingress.Hold) outcome {
+	with := func(stays []routing.Route) outcome { return r.planKeeping(ctx, snap, facts, seen, hold, stays) }
+	return with(nil).keepRules(with)
+}
+
+// planKeeping makes a plan with some Ingresses held back, and routes of the cloud that stay.
+func (r *Reconciler) planKeeping(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
+	seen *lb.Observed, hold ingress.Hold, stays []routing.Route) outcome {
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Held(hold, snap.Departed), facts, seen, caps) // cannot fail
+	held := snap.Held(hold, snap.Departed)
+	held.Stays = stays
+	built := r.compile(held, facts, seen, caps) // cannot fail
+	if len(stays) > 0 {
+		keepGroups(&built, seen)
+	}
 	// Rules that another writer has made.
 	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)
 	// The steps, in a safe order.
@@ -146,9 +158,10 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
 		by := c.namersOf(f, func(name string) bool { return c.changed[name] })
 		others := c.namersOf(f, func(name string) bool { return c.changed[name] && !isHeld(namespaceOf(name)) })
+		forgotten := o.forgotten(f)
 		switch {
 		case c.changed[f.Next] && !isHeld(next):
-			if add(next); slices.ContainsFunc(append(others, f.Now), func(name string) bool {
+			if add(next); len(forgotten) > 0 || slices.ContainsFunc(append(others, f.Now), func(name string) bool {
 				return c.changed[name] && namespaceOf(name) != next
 			}) {
 				doubt(next)
@@ -156,6 +169,13 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 		case c.closes(o, f, by) && c.close(&hold, o, f, by, limited):
 			if isHeld(next) { // what it asks for elsewhere may be permitted
 				doubt(next)
+			}
+		case slices.ContainsFunc(forgotten, func(name string) bool { return !o.holds(name) }):
+			for _, name := range forgotten {
+				if !slices.Contains(hold.Accepted, name) {
+					hold.Accepted = append(slices.Clip(hold.Accepted), name)
+				}
+				doubt(name)
 			}
 		case c.changed[f.Now] && !isHeld(now):
 			keep(f.Now)

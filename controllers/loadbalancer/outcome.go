@@ -30,6 +30,8 @@ type outcome struct {
 	// Hold has what the plan holds back, and Held the reason.
 	Hold ingress.Hold
 	Held holdback
+	// Kept are the Ingresses without a version, by namespace/name, of which rules stay in the cloud.
+	Kept []string
 	// Forbidden is the reason of the expectations or of the proof against the plan; "" for none.
 	Forbidden string
 	// Withheld is the reason for which the plan was not carried out; "" if it was.

@@ -56,7 +56,7 @@ func (o outcome) holds(ingress string) bool {
 
 // keeps reports whether the plan still serves an Ingress that has departed.
 func (o outcome) keeps(departed string) bool {
-	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].CanBeServed()
+	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].CanBeServed() || slices.Contains(o.Kept, departed)
 }
 
 // withholding describes why a plan is withheld, and who can end this.
@@ -107,7 +107,7 @@ func (o outcome) waiting() []string {
 			names[name] = true
 		}
 	}
-	for _, name := range slices.Concat(o.Hold.Ingresses, o.stuck()) {
+	for _, name := range slices.Concat(o.Hold.Ingresses, o.Kept, o.stuck()) {
 		names[name] = true
 	}
 	if all {
