@@ -78,6 +78,12 @@ func (b *Book) Bindings(service cluster.Ref) (keys []lb.Key) {
 	return keys
 }
 
+// HasGroup reports whether a binding has a target group, since this process has served it.
+func (b *Book) HasGroup(key lb.Key, group lb.GroupID) bool {
+	_, there := b.groupCopy(lb.GroupKey{Key: key, ID: group})
+	return there
+}
+
 // Problem returns what is wrong with the targets of a binding: the endpoints that are left out, whether there
 // are too many, and the error of the last call.
 func (b *Book) Problem(key lb.Key, group lb.GroupID) (leftOut string, crowded bool, failed error) {
