@@ -202,6 +202,10 @@ func TestBindingsAreServed(t *testing.T) {
 	w.has(green, 1)
 
 	// A class that is missing freezes it.
+	class := &networkingv1.IngressClass{}
+	if err := w.Get(t.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Delete(t.Context(), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}); err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +215,8 @@ func TestBindingsAreServed(t *testing.T) {
 
 	// An operator that begins anew knows what to leave.
 	w.stop()
+	class.ResourceVersion, class.UID = "", ""
+	w.create(class)
 	w.run()
 	if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {
 		t.Fatal(err)
@@ -220,6 +226,39 @@ func TestBindingsAreServed(t *testing.T) {
 		_, err := w.binding("web")
 		return noError(client.IgnoreNotFound(err) == nil && err != nil, "the binding is still there: %v", err)
 	})
+}
+
+// A forged memory takes no targets from a target group that no class lets the namespace have, and none that
+// another binding has.
+func TestAMemoryThatIsForged(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run()
+	w.permit(string(green))
+	others := []lb.Target{{Address: "10.244.9.1", Port: 80}, {Address: "10.244.9.2", Port: 80}}
+	if err := w.cloud.Cloud.SetTargets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), blue, others); err != nil {
+		t.Fatal(err)
+	}
+	forged := func(says string) func(*alb.TargetGroupBinding) {
+		return func(b *alb.TargetGroupBinding) {
+			b.Annotations = map[string]string{v1alpha1.BindingMemory: says}
+		}
+	}
+	gone := lb.GroupID(strings.Replace(string(green), "/green/", "/gone/", 1))
+	w.bind("one", "none", gone, forged(fmt.Sprintf(`{"group": %q, "class": ""}`, blue)))
+	w.bind("two", "none", gone, forged(fmt.Sprintf(`{"group": %q, "class": "", "targets": "10.244.9.1:80 10.244.9.2:80"}`, blue)),
+		func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
+	w.says("one", string(diag.TargetGroupNotAllowed), "no class lets")
+	w.says("two", string(diag.TargetGroupNotAllowed), "no class lets")
+	w.calm()
+	w.has(blue, 2)
+	for _, name := range []string{"one", "two"} {
+		w.eventually(func() error {
+			b, err := w.binding(name)
+			return errors.Join(err, noError(b.Annotations[v1alpha1.BindingMemory] == "", "%s remembers %v", name, b.Annotations))
+		})
+	}
 }
 
 // Bindings that others have first, or that the controller made for itself, are left alone.
@@ -239,8 +278,6 @@ func TestBindingsThatAreNotServed(t *testing.T) {
 	w.has(blue, 1)
 	w.bind("api", "api", blue)
 	w.says("api", string(diag.BindingConflict), "came first")
-	w.bind("late", "api", green)
-	w.says("late", string(diag.BindingConflict), "made for itself")
 	w.bind("gone", "api", lb.GroupID(strings.Replace(string(green), "/green/", "/gone/", 1)))
 	w.says("gone", string(diag.TargetGroupMissing), "there is no target group")
 	w.calm()
@@ -250,6 +287,10 @@ func TestBindingsThatAreNotServed(t *testing.T) {
 	if err != nil || len(theirs.Status.Conditions) > 0 || !slices.Equal(theirs.Finalizers, []string{"elbv2.k8s.aws/resources"}) || len(theirs.Annotations) > 0 {
 		t.Errorf("the binding of the controller is %+v, %v", theirs, err)
 	}
+
+	// A label, which anybody can write, takes a target group from no binding.
+	w.bind("late", "api", green)
+	w.has(green, 2)
 
 	// The next one has the target group when the first is deleted.
 	if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {

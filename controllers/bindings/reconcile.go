@@ -184,14 +184,23 @@ func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memor
 		return reconcile.Result{}, r.release(ctx, b)
 	}
 	key := routing.NewBindingKey(b.Namespace, b.Name, memory.Provider)
-	stays, err := r.keepsTargets(ctx, b, memory)
+	stays, err := r.isForeign(ctx, b, key, memory)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	all, err := r.all(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if !stays {
+		if stays, err = r.keepsTargets(ctx, b, memory, all); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if !stays {
 		var own []lb.Target
 		if b.Spec.MultiClusterTargetGroup {
-			own = append([]lb.Target{}, memory.Targets...)
+			own = ownAlone(b, memory, all)
 		}
 		r.Book.Leave(ctx, key, memory.Group, own)
 		if !r.Book.HasLeft(key, memory.Group) {
@@ -200,6 +209,43 @@ func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memor
 	}
 	r.forget(ctx, name)
 	return reconcile.Result{}, r.release(ctx, b)
+}
+
+// isForeign reports, and says in an event, whether the target group that a binding remembers is nothing to
+// touch: this process has not served the binding there, and no class lets its namespace have endpoints there.
+// The memory is an annotation, which the authors of a binding can write.
+func (r *Reconciler) isForeign(ctx context.Context, b *alb.TargetGroupBinding, key lb.Key, memory memory) (bool, error) {
+	if r.Book.HasGroup(key, memory.Group) {
+		return false, nil
+	}
+	asked := b.DeepCopy()
+	asked.Labels = nil
+	asked.Spec = alb.BindingSpec{TargetGroupARN: string(memory.Group), ServiceRef: b.Spec.ServiceRef}
+	if asked.Spec.ServiceRef.Name == "" {
+		asked.Spec.ServiceRef.Name = b.Name
+	}
+	claim, err := r.claimOf(ctx, asked, "")
+	if err != nil || claim.Refused == nil && claim.Class.ProviderName == memory.Provider {
+		return false, err
+	}
+	return true, r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Warning, Reason: diag.TargetGroupNotAllowed,
+		Message: "no class lets its namespace have endpoints in target group " + diag.Cut(string(memory.Group)) +
+			", which it remembers: if targets of it are there, deregister them"}))
+}
+
+// ownAlone returns the targets that a binding remembers, without those of other bindings of the target group.
+func ownAlone(b *alb.TargetGroupBinding, m memory, all []*alb.TargetGroupBinding) []lb.Target {
+	own := append([]lb.Target{}, m.Targets...)
+	for _, other := range all {
+		if beside := memoryOf(other); other.UID != b.UID && beside.Group == m.Group {
+			own = slices.DeleteFunc(own, func(t lb.Target) bool {
+				return slices.ContainsFunc(beside.Targets, func(o lb.Target) bool {
+					return o.Address == t.Address && o.Port == t.Port
+				})
+			})
+		}
+	}
+	return own
 }
 
 // tellLeft tells why targets cannot be deregistered.
@@ -214,7 +260,8 @@ func (r *Reconciler) tellLeft(ctx context.Context, b *alb.TargetGroupBinding, ke
 
 // keepsTargets reports whether nothing is to be deregistered: the target group is gone, or it has the
 // targets of another binding, which removes all others.
-func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding, memory memory) (bool, error) {
+func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding, memory memory,
+	all []*alb.TargetGroupBinding) (bool, error) {
 	facts, err := r.Cloud.Lookup(ctx, lb.Questions{Provider: memory.Provider, TargetGroups: []lb.GroupID{memory.Group}})
 	if err != nil {
 		return false, fmt.Errorf("reading target group %s: %w", memory.Group, err)
@@ -225,32 +272,14 @@ func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding
 	if b.Spec.MultiClusterTargetGroup {
 		return false, nil
 	}
-	all, err := r.all(ctx)
-	return err != nil || slices.ContainsFunc(all, func(other *alb.TargetGroupBinding) bool {
-		return other.UID != b.UID && (memoryOf(other).Group == memory.Group ||
-			other.OfController() && isOf(other, memory.Group))
-	}), err
+	return slices.ContainsFunc(all, func(other *alb.TargetGroupBinding) bool {
+		return other.UID != b.UID && memoryOf(other).Group == memory.Group && isOf(other, memory.Group)
+	}), nil
 }
 
 // claim returns the claim of a binding beside those of others on the same target group.
 func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding) (bindings.Claim, error) {
-	objects, err := r.Classes(ctx)
-	if err != nil {
-		return bindings.Claim{}, err
-	}
-	lookup, _ := ingress.NewClassLookup(objects, r.Options)
-	classes := lookup.Usable()
-	claimOf := func(b *alb.TargetGroupBinding) (bindings.Claim, error) {
-		namespace, err := cluster.Get[corev1.Namespace](ctx, r.Cache, cluster.RefTo(cluster.KindNamespace, "", b.Namespace))
-		if err != nil || namespace == nil {
-			return bindings.Claim{}, cmp.Or(err, fmt.Errorf("namespace %s is not known yet: %w", b.Namespace, providers.ErrPending))
-		}
-		memory := memoryOf(b)
-		claim := bindings.NewClaim(b, classes, namespace.Labels, memory.Class)
-		claim.Held = memory.Group != "" && memory.Group == claim.Group
-		return claim, nil
-	}
-	claim, err := claimOf(b)
+	claim, err := r.claimOf(ctx, b, memoryOf(b).Class)
 	if err != nil || claim.Others || claim.Refused != nil {
 		return claim, err
 	}
@@ -267,15 +296,32 @@ func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding) (bind
 		if other.UID == b.UID || !isOf(other, claim.Group) || !other.DeletionTimestamp.IsZero() && memoryOf(other).Group == "" {
 			continue
 		}
-		rival, err := claimOf(other)
+		rival, err := r.claimOf(ctx, other, memoryOf(other).Class)
 		if err != nil {
 			return claim, err
 		}
-		if rival.Group == claim.Group {
+		// What a label says of a binding, anybody can write: the tags of the target group say whose it is.
+		if rival.Group == claim.Group && !rival.Others {
 			claims = append(claims, &rival)
 		}
 	}
 	bindings.Settle(claims)
+	return claim, nil
+}
+
+// claimOf returns the claim of a binding alone. Held is the class that has permitted it before; "" for any.
+func (r *Reconciler) claimOf(ctx context.Context, b *alb.TargetGroupBinding, held string) (bindings.Claim, error) {
+	objects, err := r.Classes(ctx)
+	if err != nil {
+		return bindings.Claim{}, err
+	}
+	lookup, _ := ingress.NewClassLookup(objects, r.Options)
+	namespace, err := cluster.Get[corev1.Namespace](ctx, r.Cache, cluster.RefTo(cluster.KindNamespace, "", b.Namespace))
+	if err != nil || namespace == nil {
+		return bindings.Claim{}, cmp.Or(err, fmt.Errorf("namespace %s is not known yet: %w", b.Namespace, providers.ErrPending))
+	}
+	claim := bindings.NewClaim(b, lookup.Usable(), namespace.Labels, held)
+	claim.Held = memoryOf(b).Group != "" && memoryOf(b).Group == claim.Group
 	return claim, nil
 }
 
