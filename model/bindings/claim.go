@@ -44,14 +44,20 @@ func NewClaim(b *alb.TargetGroupBinding, classes []*ingress.Class, labels map[st
 	if c.Others = b.OfController(); c.Others {
 		return c
 	}
+	missing := held != "" && !slices.ContainsFunc(classes, func(of *ingress.Class) bool { return of.Name == held })
 	if c.refuseFields(); c.Refused != nil {
+		permitted := Claim{TargetGroupBinding: b, Group: c.Group}
+		permitted.permit(classes, labels)
+		if r := permitted.Refused; c.Group != "" && !missing && r != nil && r.Reason == diag.TargetGroupNotAllowed {
+			c.Refused = r // a mistake keeps no permission that was withdrawn
+		}
 		return c
 	}
 	classes = slices.Clone(classes)
 	slices.SortStableFunc(classes, func(a, b *ingress.Class) int {
 		return -cmp.Compare(btoi(a.Name == held), btoi(b.Name == held))
 	})
-	if held != "" && (len(classes) == 0 || classes[0].Name != held) {
+	if missing {
 		c.refuse(diag.ClassMissing, "", "class "+held+", which has permitted it, is missing or cannot be used: its "+
 			"targets stay as they are until the class is there")
 		return c

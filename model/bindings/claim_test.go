@@ -62,6 +62,8 @@ func TestAClassPermitsABinding(t *testing.T) {
 		"the one that has permitted it":       {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "", edge)}, "b", "b", "", ""},
 		"one that permits it no longer":       {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "")}, "b", "a", "", ""},
 		"none that permits it any longer":     {binding(), []*ingress.Class{permits("b", "bank", edge)}, "b", "", diag.TargetGroupNotAllowed, ""},
+		"a mistake, and none that permits it": {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), []*ingress.Class{permits("b", "bank", edge)}, "b", "", diag.TargetGroupNotAllowed, ""},
+		"a mistake, and one that is gone":     {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), nil, "b", "", diag.BindingUnsupported, ""},
 		"one that is gone":                    {binding(), []*ingress.Class{permits("a", "", edge)}, "b", "", diag.ClassMissing, "stay as they are"},
 		"by name":                             {binding(byName), []*ingress.Class{permits("a", "", arns+"other/1", edge)}, "", "a", "", ""},
 		"by name, and a glob":                 {binding(byName), []*ingress.Class{permits("a", "", arns+"*")}, "", "", diag.TargetGroupNotAllowed, "in full"},
