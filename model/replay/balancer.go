@@ -95,12 +95,22 @@ func (s *Balancer) hasName(name string) bool {
 	}
 	short := shortName(name)
 	for _, other := range s.Names {
-		start, open := strings.CutSuffix(other, "*")
-		if other == name || other == short || open && strings.HasPrefix(short, start) {
+		if other == name || other == short {
 			return true
 		}
 	}
 	return s.Table.Key.Name() != "" && s.Table.Key.Name() == short
+}
+
+// beginsName returns how much of a name in logs a name with a * begins; 0 if none does.
+func (s *Balancer) beginsName(name string) (length int) {
+	short := shortName(name)
+	for _, other := range s.Names {
+		if start, open := strings.CutSuffix(other, "*"); open && strings.HasPrefix(short, start) {
+			length = max(length, len(start))
+		}
+	}
+	return length
 }
 
 // shortName returns the name of a load balancer without type and ID.
@@ -117,13 +127,22 @@ func (s *Balancer) hasKnownName() bool {
 		s.Observed != nil && strings.Contains(s.Observed.Handle, handleMark)
 }
 
-// balancerNamed returns the index of the load balancer with a name, or -1. If there is only one,
-// and its name is not known, all lines count as its.
+// balancerNamed returns the index of the load balancer with a name, or with the longest beginning of one,
+// or -1. If there is only one, and its name is not known, all lines count as its.
 func (s *Setup) balancerNamed(name string) int {
 	for i := range s.Balancers {
 		if s.Balancers[i].hasName(name) {
 			return i
 		}
+	}
+	best, longest := -1, 0
+	for i := range s.Balancers {
+		if n := s.Balancers[i].beginsName(name); n > longest {
+			best, longest = i, n
+		}
+	}
+	if best >= 0 {
+		return best
 	}
 	if len(s.Balancers) == 1 && !s.Balancers[0].hasKnownName() {
 		return 0

@@ -372,6 +372,13 @@ func TestLinesThatDifferInOnePartAreToldApart(t *testing.T) {
 func TestLinesFindTheirLoadBalancer(t *testing.T) {
 	table := func(key routing.Key) *precedence.Table { return precedence.New(web(key, "/")) }
 	one := &Setup{Balancers: []Balancer{{Table: table("c/shop/web/internal")}}}
+	begun := &Setup{Balancers: []Balancer{{Table: table("c/shop/web/internal"), Names: []string{"k8s-*", "a"}},
+		{Table: table("c/shop/api/internal"), Names: []string{"k8s-shop-*"}}, {Table: table("c/shop/x/internal"), Names: []string{"k8s-shop-x"}}}}
+	for name, want := range map[string]int{"app/k8s-b/1": 0, "app/k8s-shop-b/1": 1, "app/k8s-shop-x/1": 2, "app/other/1": -1} {
+		if got := begun.balancerNamed(name); got != want {
+			t.Errorf("%s is the name of %d, want %d", name, got, want)
+		}
+	}
 	told := &Setup{Balancers: []Balancer{{Table: table("c/shop/web/internal"), Names: []string{"x"}}}}
 	there := &Setup{Balancers: []Balancer{{Table: table("c/shop/web/internal"), Observed: observed()}}}
 	two := &Setup{Balancers: []Balancer{{Table: table("c/shop/web/internal=mine")}, {Table: table("c/shop/api/internal"), Names: []string{"app/y/2"}}, {Table: table("c/shop/x/internal"), Observed: &lb.Observed{}}}}
