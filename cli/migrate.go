@@ -137,7 +137,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 		return comparedAll(*report.Logs)
 	case len(report.Decisions) > 0 && report.Decisions[0].Outcome == dialect.Refused:
 		return errRefused
-	case len(report.Decisions) > 0 || report.Logs != nil && report.Logs.Summary.Disagreements > 0:
+	case len(report.Decisions) > 0 || report.Logs != nil && report.Logs.Summary.Disagreements+report.Logs.Summary.NoListener > 0:
 		return errToDo
 	}
 	return nil

@@ -133,17 +133,23 @@ func TestMigrateReplaysLogs(t *testing.T) {
 	}
 	files := migrateIngress("alb.ingress.kubernetes.io/success-codes: '200'")
 	files += "---\n" + strings.NewReplacer("name: web,", "name: plain,", "web.example.com", "plain.example.com").Replace(files)
+	secure := strings.NewReplacer("name: web,", "name: plain,", "web.example.com", "plain.example.com").Replace(migrateIngress(
+		`alb.ingress.kubernetes.io/certificate-arn: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"`))
 	alike := strings.NewReplacer("name: web,", "name: a,", "namespace: shop", "namespace: edge").Replace(migrateIngress("a: b"))
 	for what, c := range map[string]struct {
 		logs, files string
 		code        int
 		says        string
 	}{
-		"they agree":               {line(name, plain, "forward", "200"), files, exitDone, "1 line, 1 compared, 0 disagree"},
-		"a name by a stranger":     {line("shop", plain, "forward", "200") + line(name, plain, "forward", "200"), files, exitDone, "2 lines, 1 compared"},
-		"another answer":           {line(name, plain, "redirect", "301"), files, exitToDo, "1 disagree"},
-		"a group":                  {line("k8s-outeredge-0123456789", "http://web.example.com:80/", "forward", "200"), of("outer-edge") + "---\n" + of("inner"), exitDone, "1 compared"},
-		"names that begin alike":   {line("k8s-edge-0123456789", "http://web.example.com:80/", "forward", "200"), of("edge") + "---\n" + alike, exitFail, "--load-balancer says"},
+		"they agree":             {line(name, plain, "forward", "200"), files, exitDone, "1 line, 1 compared, 0 disagree"},
+		"a name by a stranger":   {line("shop", plain, "forward", "200") + line(name, plain, "forward", "200"), files, exitDone, "2 lines, 1 compared"},
+		"another answer":         {line(name, plain, "redirect", "301"), files, exitToDo, "1 disagree"},
+		"a group":                {line("k8s-outeredge-0123456789", "http://web.example.com:80/", "forward", "200"), of("outer-edge") + "---\n" + of("inner"), exitDone, "1 compared"},
+		"names that begin alike": {line("k8s-edge-0123456789", "http://web.example.com:80/", "forward", "200"), of("edge") + "---\n" + alike, exitFail, "several may have such a name"},
+		"a port that is not there": {line(name, plain, "redirect", "301") + line("k8s-shop-web-0123456789", "http://web.example.com:80/", "forward", "200"),
+			secure + "---\n" + migrateIngress("a: b"), exitToDo, "1 of ports"},
+		"one of them is clear": {line("k8s-edge-0123456789", "http://web.example.com:80/", "redirect", "301") + line("k8s-edge-a-0123456789", "http://web.example.com:80/", "forward", "200"),
+			of("edge") + "---\n" + alike, exitFail, "several may have such a name"},
 		"a line that is none":      {"odd\n", files, exitFail, "a.log"},
 		"a path that nobody wrote": {line(name, "http://plain.example.com:80/", "fixed-response", "404"), files, exitToDo, "1 disagree"},
 	} {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (
 	if err != nil {
 		return nil, err
 	}
-	setup, err := traffic.Configurations{Before: tables, Names: append(albNames(tables), m.names...)}.Setup()
+	names, unclear := albNames(tables)
+	setup, err := traffic.Configurations{Before: tables, Names: append(names, m.names...)}.Setup()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +34,28 @@ func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (
 	if err != nil {
 		return nil, fmt.Errorf("replaying logs: %w", err)
 	}
+	for _, o := range report.Others {
+		short := o.Name
+		if parts := strings.Split(short, "/"); len(parts) > 1 {
+			short = parts[1]
+		}
+		if slices.ContainsFunc(unclear, func(start string) bool { return strings.HasPrefix(short, start) }) {
+			return nil, fmt.Errorf("%d lines of the load balancer %s are not compared, since several may have such a name: "+
+				"say which it is with --load-balancer NAME=KEY, where KEY is one of %s", o.Lines, o.Name, keysOf(tables))
+		}
+	}
 	return &report, nil
+}
+
+// keysOf lists the keys of load balancers.
+func keysOf(tables []*precedence.Table) string {
+	var keys []string
+	for _, t := range tables {
+		if t != nil && len(t.Listeners) > 0 {
+			keys = append(keys, string(t.Key))
+		}
+	}
+	return strings.Join(keys, ", ")
 }
 
 // notInNames matches characters that the AWS Load Balancer Controller leaves out of names.
@@ -42,8 +65,8 @@ var notInNames = regexp.MustCompile("[^A-Za-z0-9]")
 // group k8s-GROUP-HASH and others k8s-NAMESPACE-INGRESS-HASH, with parts cut to 17 and to 8 characters; the hash
 // includes the name of the cluster (buildLoadBalancerName in
 // https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/pkg/ingress/model_build_load_balancer.go).
-// Where the name of one may be that of another, it is left out.
-func albNames(tables []*precedence.Table) (out []string) {
+// Where the name of one may be that of another, its beginning is unclear.
+func albNames(tables []*precedence.Table) (names, unclear []string) {
 	keys := map[string][]lb.Key{}
 	for _, t := range tables {
 		if t == nil || len(t.Listeners) == 0 {
@@ -66,10 +89,12 @@ func albNames(tables []*precedence.Table) (out []string) {
 			}
 		}
 		if alike == 1 {
-			out = append(out, start+"*="+string(of[0]))
+			names = append(names, start+"*="+string(of[0]))
+		} else {
+			unclear = append(unclear, start)
 		}
 	}
-	return out
+	return names, unclear
 }
 
 func cutTo(name string, most int) string {

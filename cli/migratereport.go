@@ -369,8 +369,8 @@ func (r migration) Markdown() string {
 	b.Table("| Outcome | TargetGroupBinding | Place | What happens |", bound)
 	if r.Logs != nil {
 		s := r.Logs.Summary
-		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d of other load balancers",
-			s.Compared, s.Disagreements, s.Others)})
+		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d of ports that are not there, "+
+			"%d of other load balancers", s.Compared, s.Disagreements, s.NoListener, s.Others)})
 	}
 	if r.Attestation != nil {
 		b.List("written", []string{r.Attestation.String()})

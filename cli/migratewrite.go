@@ -167,7 +167,7 @@ func (s side) addClass(files map[string]runtime.Object, name string) {
 			own := *c
 			spec.ProviderName = c.Spec.ProviderName
 			own.Spec = spec
-			files["parameters."+c.Namespace+"."+c.Name+".yaml"] = &own
+			files["parameters."+c.Namespace+"_"+c.Name+".yaml"] = &own
 			return
 		}
 	}
