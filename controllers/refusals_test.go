@@ -100,6 +100,11 @@ var mistakes = map[string]mistake{
 // elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
 var elsewhere = map[diag.Reason]string{
 	diag.ParametersForeign:  "test/golden/alb-params.txtar",
+	diag.TargetGroupMissing: "bindings_test.go",
+	diag.BindingConflict:    "bindings_test.go",
+	diag.BindingUnsupported: "model/bindings",
+	diag.BindingNetworking:  "model/bindings",
+	diag.BindingServed:      "model/bindings",
 	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
 	diag.ClassForeign:       "TestAnIngressIsLetGoWhenTheGraceIsOver",
 	diag.ClassUnknown:       "model/ingress: TestWhyAnIngressIsLeftAlone; it is told of manifests only",
