@@ -37,7 +37,7 @@ func TestCostOverTLS(t *testing.T) {
 				{"periodic resync", 0, 0, func() { time.Sleep(2 * rest) }, func() bool { return true }},
 				{"renew a certificate", 3, 3, func() { w.renew(t, site(3)) }, func() bool { return w.holds(t, site(3)) }},
 				{"restart after that", n + 11, 0, func() { w.replace(t) }, w.looked(n)},
-				{"one Ingress more, Service already served", 4, 4, func() { w.secure(t, w.ingress(site(n), backend(0), "/")) },
+				{"one Ingress more, Service already served", 5, 4, func() { w.secure(t, w.ingress(site(n), backend(0), "/")) },
 					func() bool { return w.secured(t, n+1, n) }},
 				w.securedDeletion(t, n+1),
 			} {
