@@ -161,7 +161,7 @@ func TestConditionsOfManyPaths(t *testing.T) {
 			refused = refused || v.Outcome == dialect.Refused && v.Key == "spec.rules"
 		}
 		t.Logf("%s: %d paths in %s", name, rules, took)
-		if refused != c.refused || rules > 40_000 || took > 20*time.Second {
+		if refused != c.refused || rules > 40_000 || took > time.Minute {
 			t.Errorf("%s: refused %v, %d paths, in %s", name, refused, rules, took)
 		}
 	}
