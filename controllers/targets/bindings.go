@@ -78,6 +78,18 @@ func (b *Book) Bindings(service cluster.Ref) (keys []lb.Key) {
 	return keys
 }
 
+// ownOfOthers returns the targets that other bindings have in a target group that they share.
+func (b *Book) ownOfOthers(k lb.GroupKey) (own []lb.Target) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, groups := range b.groups {
+		if t := groups[k.ID]; key != k.Key && t != nil && t.shared && !t.going {
+			own = append(own, t.own...)
+		}
+	}
+	return own
+}
+
 // HasGroup reports whether a binding has a target group, since this process has served it.
 func (b *Book) HasGroup(key lb.Key, group lb.GroupID) bool {
 	_, there := b.groupCopy(lb.GroupKey{Key: key, ID: group})
@@ -118,7 +130,9 @@ func (r *Reconciler) setOwn(ctx context.Context, k lb.GroupKey, t tracked, want 
 	if err := r.remember(ctx, k, t.own, all); err != nil {
 		return err
 	}
-	if err := r.set(providers.WithOwn(ctx, all), k, t.members, want); err != nil {
+	others := r.Book.ownOfOthers(k)
+	alone := slices.DeleteFunc(slices.Clone(all), func(target lb.Target) bool { return slices.Contains(others, target) })
+	if err := r.set(providers.WithOwn(ctx, alone), k, t.members, want); err != nil {
 		return err
 	}
 	return r.remember(ctx, k, all, want)
