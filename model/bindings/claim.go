@@ -73,6 +73,18 @@ func btoi(b bool) int {
 	return 0
 }
 
+// MayHold reports whether a class of a provider lets a namespace with labels have endpoints in a target group.
+func MayHold(group lb.GroupID, provider string, classes []*ingress.Class, labels map[string]string) bool {
+	return slices.ContainsFunc(classes, func(class *ingress.Class) bool {
+		return class.ProviderName == provider && lists(class.BoundTargetGroups(labels), group)
+	})
+}
+
+// lists reports whether one of some globs is for a target group.
+func lists(globs []string, group lb.GroupID) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return routing.GlobMatch(glob, string(group)) })
+}
+
 // permit finds the class that lets the binding be served, and the target group of a name.
 func (c *Claim) permit(classes []*ingress.Class, labels map[string]string) {
 	var named []string
@@ -86,9 +98,7 @@ func (c *Claim) permit(classes []*ingress.Class, labels map[string]string) {
 			}
 			continue
 		}
-		if c.Class == nil && slices.ContainsFunc(arns, func(glob string) bool {
-			return routing.GlobMatch(glob, string(c.Group))
-		}) {
+		if c.Class == nil && lists(arns, c.Group) {
 			c.Class = class
 		}
 	}
@@ -157,27 +167,24 @@ func (c *Claim) Source() diag.Source {
 }
 
 // Settle refuses those of the claims on one target group that cannot be served beside others: those that
-// have endpoints there already go first, then the older. A
-// binding removes all targets that are not its own, unless all bindings of the target group say
-// multiClusterTargetGroup (webhooks/elbv2/targetgroupbinding_validator.go, checkExistingTargetGroups).
+// have endpoints there already go first, then the older. A binding removes all targets that are not its own,
+// unless all bindings of the target group say multiClusterTargetGroup
+// (webhooks/elbv2/targetgroupbinding_validator.go, checkExistingTargetGroups). The labels of the controller
+// take a target group from no claim, since anybody can write them: the tags of a target group say whose it is.
 func Settle(claims []*Claim) {
 	claims = slices.Clone(claims)
 	slices.SortFunc(claims, func(a, b *Claim) int {
-		return cmp.Or(-cmp.Compare(btoi(a.Others), btoi(b.Others)),
-			-cmp.Compare(btoi(a.Held), btoi(b.Held)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		return cmp.Or(-cmp.Compare(btoi(a.Held), btoi(b.Held)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	served := map[lb.GroupID]*Claim{}
 	for _, c := range claims {
 		first := served[c.Group]
 		switch {
-		case c.Refused != nil:
+		case c.Others || c.Refused != nil:
 		case first == nil:
 			served[c.Group] = c
-		case c.Others || c.Spec.MultiClusterTargetGroup && first.Spec.MultiClusterTargetGroup && !first.Others:
-		case first.Others:
-			c.refuse(diag.BindingConflict, "spec.targetGroupARN", fmt.Sprintf("the target group belongs to %s, which the AWS "+
-				"Load Balancer Controller made for itself: use another target group", first.Source()))
+		case c.Spec.MultiClusterTargetGroup && first.Spec.MultiClusterTargetGroup:
 		default:
 			c.refuse(diag.BindingConflict, "spec.targetGroupARN", fmt.Sprintf("the target group has the endpoints of %s, "+
 				"which came first: use another target group, or write multiClusterTargetGroup: true in both", first.Source()))

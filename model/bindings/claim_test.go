@@ -154,8 +154,8 @@ func TestBindingsOfOneTargetGroup(t *testing.T) {
 		"the oldest is not permitted":    {[]string{"a 1 edge refused", "b 2 edge"}, "b"},
 		"one has endpoints there":        {[]string{"a 1 edge", "b 2 edge held"}, "b"},
 		"both have endpoints there":      {[]string{"a 1 edge held", "b 2 edge held"}, "a"},
-		"one is the controller's":        {[]string{"a 1 edge shared", "b 2 edge others"}, ""},
-		"one is the controller's, older": {[]string{"a 2 edge", "b 1 edge others", "c 1 other"}, "c"},
+		"one is the controller's":        {[]string{"a 1 edge shared", "b 2 edge others"}, "a"},
+		"one is the controller's, older": {[]string{"a 2 edge", "b 1 edge others", "c 1 other"}, "a c"},
 	} {
 		var claims []*bindings.Claim
 		for _, text := range c.claims {
