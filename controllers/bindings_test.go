@@ -261,6 +261,39 @@ func TestAMemoryThatIsForged(t *testing.T) {
 	}
 }
 
+// A binding that shares its target group leaves the targets of another one, also of the same Service, and takes
+// its own with it.
+func TestABindingThatSharesIsRenamed(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run()
+	w.permit(string(blue))
+	w.serve("web", "web-1", "web-2")
+	w.serve("api", "api-1")
+	shared := func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
+	for _, b := range [][2]string{{"one", "web"}, {"two", "web"}, {"three", "api"}} {
+		w.bind(b[0], b[1], blue, shared)
+		w.says(b[0], "Served", string(blue))
+	}
+	w.has(blue, 3)
+	w.calm()
+	remove := func(name string) {
+		if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}); err != nil {
+			t.Fatal(err)
+		}
+		w.eventually(func() error {
+			_, err := w.binding(name)
+			return noError(client.IgnoreNotFound(err) == nil && err != nil, "binding %s is still there: %v", name, err)
+		})
+		w.calm()
+	}
+	remove("three")
+	w.has(blue, 2)
+	remove("one")
+	w.has(blue, 2)
+}
+
 // Bindings that others have first, or that the controller made for itself, are left alone.
 func TestBindingsThatAreNotServed(t *testing.T) {
 	t.Parallel()

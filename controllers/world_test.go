@@ -38,6 +38,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -326,7 +327,17 @@ func (m *meter) Active(context.Context, *lb.Observed) (bool, error) {
 
 func (m *meter) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	m.writes.Add(1)
-	return m.Cloud.SetTargets(ctx, key, group, translate(want, podsKnownIn, podsListenIn))
+	there, err := m.Cloud.Targets(ctx, key, group)
+	if err != nil {
+		return err
+	}
+	own := []lb.Target{} // as the cloud knows them
+	for _, h := range there {
+		if providers.MayRemove(ctx, translate([]lb.Target{h.Target}, podsListenIn, podsKnownIn)[0]) {
+			own = append(own, h.Target)
+		}
+	}
+	return m.Cloud.SetTargets(providers.WithOwn(ctx, own), key, group, translate(want, podsKnownIn, podsListenIn))
 }
 
 func (m *meter) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {

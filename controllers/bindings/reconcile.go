@@ -3,7 +3,6 @@
 package bindings
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -218,14 +217,12 @@ func (r *Reconciler) isForeign(ctx context.Context, b *alb.TargetGroupBinding, k
 	if r.Book.HasGroup(key, memory.Group) {
 		return false, nil
 	}
-	asked := b.DeepCopy()
-	asked.Labels = nil
-	asked.Spec = alb.BindingSpec{TargetGroupARN: string(memory.Group), ServiceRef: b.Spec.ServiceRef}
-	if asked.Spec.ServiceRef.Name == "" {
-		asked.Spec.ServiceRef.Name = b.Name
+	classes, err := r.usable(ctx)
+	if err != nil {
+		return false, err
 	}
-	claim, err := r.claimOf(ctx, asked, "")
-	if err != nil || claim.Refused == nil && claim.Class.ProviderName == memory.Provider {
+	namespace, err := r.namespaceOf(ctx, b)
+	if err != nil || bindings.MayHold(memory.Group, memory.Provider, classes, namespace.Labels) {
 		return false, err
 	}
 	return true, r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Warning, Reason: diag.TargetGroupNotAllowed,
@@ -279,7 +276,11 @@ func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding
 
 // claim returns the claim of a binding beside those of others on the same target group.
 func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding) (bindings.Claim, error) {
-	claim, err := r.claimOf(ctx, b, memoryOf(b).Class)
+	classes, err := r.usable(ctx)
+	if err != nil {
+		return bindings.Claim{}, err
+	}
+	claim, err := r.claimOf(ctx, b, classes)
 	if err != nil || claim.Others || claim.Refused != nil {
 		return claim, err
 	}
@@ -296,12 +297,11 @@ func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding) (bind
 		if other.UID == b.UID || !isOf(other, claim.Group) || !other.DeletionTimestamp.IsZero() && memoryOf(other).Group == "" {
 			continue
 		}
-		rival, err := r.claimOf(ctx, other, memoryOf(other).Class)
+		rival, err := r.claimOf(ctx, other, classes)
 		if err != nil {
 			return claim, err
 		}
-		// What a label says of a binding, anybody can write: the tags of the target group say whose it is.
-		if rival.Group == claim.Group && !rival.Others {
+		if rival.Group == claim.Group {
 			claims = append(claims, &rival)
 		}
 	}
@@ -309,20 +309,35 @@ func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding) (bind
 	return claim, nil
 }
 
-// claimOf returns the claim of a binding alone. Held is the class that has permitted it before; "" for any.
-func (r *Reconciler) claimOf(ctx context.Context, b *alb.TargetGroupBinding, held string) (bindings.Claim, error) {
-	objects, err := r.Classes(ctx)
+// claimOf returns the claim of a binding alone.
+func (r *Reconciler) claimOf(ctx context.Context, b *alb.TargetGroupBinding, classes []*ingress.Class) (bindings.Claim, error) {
+	namespace, err := r.namespaceOf(ctx, b)
 	if err != nil {
 		return bindings.Claim{}, err
 	}
-	lookup, _ := ingress.NewClassLookup(objects, r.Options)
-	namespace, err := cluster.Get[corev1.Namespace](ctx, r.Cache, cluster.RefTo(cluster.KindNamespace, "", b.Namespace))
-	if err != nil || namespace == nil {
-		return bindings.Claim{}, cmp.Or(err, fmt.Errorf("namespace %s is not known yet: %w", b.Namespace, providers.ErrPending))
-	}
-	claim := bindings.NewClaim(b, lookup.Usable(), namespace.Labels, held)
-	claim.Held = memoryOf(b).Group != "" && memoryOf(b).Group == claim.Group
+	memory := memoryOf(b)
+	claim := bindings.NewClaim(b, classes, namespace.Labels, memory.Class)
+	claim.Held = memory.Group != "" && memory.Group == claim.Group
 	return claim, nil
+}
+
+// usable returns the classes that can be used.
+func (r *Reconciler) usable(ctx context.Context) ([]*ingress.Class, error) {
+	objects, err := r.Classes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lookup, _ := ingress.NewClassLookup(objects, r.Options)
+	return lookup.Usable(), nil
+}
+
+// namespaceOf returns the namespace of a binding.
+func (r *Reconciler) namespaceOf(ctx context.Context, b *alb.TargetGroupBinding) (*corev1.Namespace, error) {
+	namespace, err := cluster.Get[corev1.Namespace](ctx, r.Cache, cluster.RefTo(cluster.KindNamespace, "", b.Namespace))
+	if err == nil && namespace == nil {
+		err = fmt.Errorf("namespace %s is not known yet: %w", b.Namespace, providers.ErrPending)
+	}
+	return namespace, err
 }
 
 // isOf reports whether a binding can be of a target group.
