@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/replay"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -25,8 +26,10 @@ func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (
 	if err != nil {
 		return nil, err
 	}
-	names, unclear := albNames(tables)
-	setup, err := traffic.Configurations{Before: tables, Names: append(names, m.names...)}.Setup()
+	all := traffic.Configurations{Before: tables}
+	names, unclear := albNames(all.Keys())
+	all.Names = slices.Concat(names, m.names)
+	setup, err := all.Setup()
 	if err != nil {
 		return nil, err
 	}
@@ -35,27 +38,13 @@ func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (
 		return nil, fmt.Errorf("replaying logs: %w", err)
 	}
 	for _, o := range report.Others {
-		short := o.Name
-		if parts := strings.Split(short, "/"); len(parts) > 1 {
-			short = parts[1]
-		}
-		if slices.ContainsFunc(unclear, func(start string) bool { return strings.HasPrefix(short, start) }) {
+		begins := func(start string) bool { return strings.HasPrefix(replay.ShortName(o.Name), start) }
+		if slices.ContainsFunc(unclear, begins) {
 			return nil, fmt.Errorf("%d lines of the load balancer %s are not compared, since several may have such a name: "+
-				"say which it is with --load-balancer NAME=KEY, where KEY is one of %s", o.Lines, o.Name, keysOf(tables))
+				"say which it is with --load-balancer NAME=KEY, where KEY is one of %s", o.Lines, o.Name, strings.Join(all.Keys(), ", "))
 		}
 	}
 	return &report, nil
-}
-
-// keysOf lists the keys of load balancers.
-func keysOf(tables []*precedence.Table) string {
-	var keys []string
-	for _, t := range tables {
-		if t != nil && len(t.Listeners) > 0 {
-			keys = append(keys, string(t.Key))
-		}
-	}
-	return strings.Join(keys, ", ")
 }
 
 // notInNames matches characters that the AWS Load Balancer Controller leaves out of names.
@@ -66,30 +55,27 @@ var notInNames = regexp.MustCompile("[^A-Za-z0-9]")
 // includes the name of the cluster (buildLoadBalancerName in
 // https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/pkg/ingress/model_build_load_balancer.go).
 // Where the name of one may be that of another, its beginning is unclear.
-func albNames(tables []*precedence.Table) (names, unclear []string) {
-	keys := map[string][]lb.Key{}
-	for _, t := range tables {
-		if t == nil || len(t.Listeners) == 0 {
-			continue
-		}
-		parts := strings.Split(strings.TrimSuffix(t.Key.Whose(), "/"), "/") // the class, and what it is of
+func albNames(keys []string) (names, unclear []string) {
+	named := map[string][]string{} // the keys by the beginning of the name
+	for _, key := range keys {
+		parts := strings.Split(strings.TrimSuffix(lb.Key(key).Whose(), "/"), "/") // the class, and what it is of
 		start := "k8s-"
 		if group, found := strings.CutPrefix(parts[len(parts)-1], "@"); found {
 			start += cutTo(group, 17) + "-"
 		} else {
 			start += cutTo(parts[1], 8) + "-" + cutTo(parts[2], 8) + "-"
 		}
-		keys[start] = append(keys[start], t.Key)
+		named[start] = append(named[start], key)
 	}
-	for start, of := range keys {
+	for start, of := range named {
 		alike := 0
-		for other, keys := range keys {
+		for other, keys := range named {
 			if strings.HasPrefix(other, start) {
 				alike += len(keys)
 			}
 		}
 		if alike == 1 {
-			names = append(names, start+"*="+string(of[0]))
+			names = append(names, start+"*="+of[0])
 		} else {
 			unclear = append(unclear, start)
 		}

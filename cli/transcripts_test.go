@@ -38,13 +38,13 @@ func TestTranscripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Chdir(dir)
-			page.Check(t, file, replay(t, string(text)))
+			page.Check(t, file, rerun(t, string(text)))
 		})
 	}
 }
 
-// replay returns a transcript with what its commands print now.
-func replay(t *testing.T, text string) string {
+// rerun returns a transcript with what its commands print now.
+func rerun(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
 	for line := range strings.Lines(text) {

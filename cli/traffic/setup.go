@@ -29,9 +29,9 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 	names := map[lb.Key][]string{}
 	for _, pair := range c.Names {
 		name, key, found := strings.Cut(pair, "=")
-		if !found || !slices.Contains(c.keys(), key) {
+		if !found || !slices.Contains(c.Keys(), key) {
 			return nil, fmt.Errorf("--load-balancer %s: it must be a name in logs, = and the key of one of "+
-				"the load balancers: %s", pair, strings.Join(c.keys(), ", "))
+				"the load balancers: %s", pair, strings.Join(c.Keys(), ", "))
 		}
 		names[lb.Key(key)] = append(names[lb.Key(key)], name)
 	}
@@ -48,8 +48,8 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 	return out, nil
 }
 
-// keys returns the keys of the load balancers before.
-func (c Configurations) keys() []string {
+// Keys returns the keys of the load balancers before.
+func (c Configurations) Keys() []string {
 	var out []string
 	for _, t := range c.Before {
 		if t != nil && len(t.Listeners) > 0 {

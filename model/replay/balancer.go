@@ -93,7 +93,7 @@ func (s *Balancer) hasName(name string) bool {
 			return id == name
 		}
 	}
-	short := shortName(name)
+	short := ShortName(name)
 	for _, other := range s.Names {
 		if other == name || other == short {
 			return true
@@ -104,7 +104,7 @@ func (s *Balancer) hasName(name string) bool {
 
 // beginsName returns how much of a name in logs a name with a * begins; 0 if none does.
 func (s *Balancer) beginsName(name string) (length int) {
-	short := shortName(name)
+	short := ShortName(name)
 	for _, other := range s.Names {
 		if start, open := strings.CutSuffix(other, "*"); open && strings.HasPrefix(short, start) {
 			length = max(length, len(start))
@@ -113,8 +113,8 @@ func (s *Balancer) beginsName(name string) (length int) {
 	return length
 }
 
-// shortName returns the name of a load balancer without type and ID.
-func shortName(name string) string {
+// ShortName returns the name of a load balancer without type and ID.
+func ShortName(name string) string {
 	if parts := strings.Split(name, "/"); len(parts) == 3 {
 		return parts[1]
 	}
