@@ -129,29 +129,18 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 	hold := o.Hold
 	isHeld := func(namespace string) bool { return slices.Contains(o.Hold.Namespaces, namespace) }
 	add := func(namespace string) {
-		if namespace != "" && !slices.Contains(hold.Namespaces, namespace) {
-			hold.Namespaces = append(slices.Clip(hold.Namespaces), namespace)
+		if namespace != "" {
+			hold.Namespaces = with(hold.Namespaces, namespace)
 		}
 	}
-	leaveOut := func(names ...string) {
-		for _, name := range names {
-			if !slices.Contains(hold.Ingresses, name) {
-				hold.Ingresses = append(slices.Clip(hold.Ingresses), name)
-			}
-		}
-	}
-	doubt := func(name string) {
-		if !slices.Contains(c.doubtful, name) {
-			c.doubtful = append(c.doubtful, name)
-		}
-	}
+	doubt := func(names ...string) { c.doubtful = with(c.doubtful, names...) }
 	// The Ingress that gives up what it answered waits, and if that does not help, its namespace.
 	keep := func(name string) {
 		namespace := namespaceOf(name)
 		if slices.ContainsFunc(o.Hold.Accepted, func(n string) bool { return namespaceOf(n) == namespace }) {
 			add(namespace)
-		} else if !slices.Contains(hold.Accepted, name) {
-			hold.Accepted = append(slices.Clip(hold.Accepted), name)
+		} else {
+			hold.Accepted = with(hold.Accepted, name)
 		}
 	}
 	for _, f := range o.Expectations.Offences {
@@ -171,24 +160,20 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 				doubt(next)
 			}
 		case slices.ContainsFunc(forgotten, func(name string) bool { return !o.holds(name) }):
-			for _, name := range forgotten {
-				if !slices.Contains(hold.Accepted, name) {
-					hold.Accepted = append(slices.Clip(hold.Accepted), name)
-				}
-				doubt(name)
-			}
+			hold.Accepted = with(hold.Accepted, forgotten...)
+			doubt(forgotten...)
 		case c.changed[f.Now] && !isHeld(now):
 			keep(f.Now)
 		case len(others) > 0:
 			for _, name := range others {
 				keep(name)
-				doubt(name) // another one may be the cause
-				doubt(namespaceOf(name))
+				doubt(name, namespaceOf(name)) // another one may be the cause
 			}
 		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
 		case c.suspectsOf(o, next).StandsAlone(f):
-			if leaveOut(f.Next); leavesOutOf(o.Hold, next) { // others of the namespace are behind it
-				leaveOut(c.namersOf(f, func(name string) bool {
+			hold.Ingresses = with(hold.Ingresses, f.Next)
+			if leavesOutOf(o.Hold, next) { // others of the namespace are behind it
+				hold.Ingresses = with(hold.Ingresses, c.namersOf(f, func(name string) bool {
 					return namespaceOf(name) == next && !slices.Contains(o.Hold.Ingresses, name)
 				})...)
 			}
@@ -201,6 +186,16 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 		add(namespace)
 	}
 	return hold
+}
+
+// with returns a list that has names, too. The list that is passed stays as it is.
+func with(list []string, names ...string) []string {
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(slices.Clip(list), name)
+		}
+	}
+	return list
 }
 
 func namespaceOf(ingress string) string {
