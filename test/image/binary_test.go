@@ -167,7 +167,7 @@ func runAlone(t *testing.T, binary string) {
 		{[]string{"version"}, 0, version},
 		{[]string{"run", "--help"}, 0, "--leader-elect"},
 		{[]string{"plan", "-f", "-"}, 2, "to create"},
-		{[]string{"run"}, 1, "finding the cluster: there is none"},
+		{[]string{"run"}, 1, "finding the cluster: this process is not in a cluster"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			command := inside(t, root, c.args)
