@@ -18,12 +18,20 @@ func (l Listener) Match(r routing.Request, d Dialect) (int, Action) {
 // A Matcher answers many requests on one listener.
 type Matcher struct {
 	listener Listener
-	rules    [][]func(routing.Request) bool
+	dialect  Dialect
+	rules    [][]func(asked) bool
+}
+
+// An asked is a request with the Host header as conditions see it: regular expressions the host,
+// and values the host in lower case.
+type asked struct {
+	routing.Request
+	host, lower string
 }
 
 // NewMatcher prepares a listener's rules for matching.
 func NewMatcher(l Listener, d Dialect) *Matcher {
-	m := &Matcher{listener: l, rules: make([][]func(routing.Request) bool, len(l.Rules))}
+	m := &Matcher{listener: l, dialect: d, rules: make([][]func(asked) bool, len(l.Rules))}
 	for i, rule := range l.Rules {
 		for _, c := range rule.Conditions {
 			m.rules[i] = append(m.rules[i], c.matcher(d))
@@ -34,10 +42,10 @@ func NewMatcher(l Listener, d Dialect) *Matcher {
 
 // Match returns the first rule whose conditions all hold, or -1 and the default action.
 func (m *Matcher) Match(r routing.Request) (int, Action) {
+	host := m.dialect.host(r)
+	q := asked{r, host, strings.ToLower(host)}
 	for i, conditions := range m.rules {
-		if !slices.ContainsFunc(conditions, func(holds func(routing.Request) bool) bool {
-			return !holds(r)
-		}) {
+		if !slices.ContainsFunc(conditions, func(holds func(asked) bool) bool { return !holds(q) }) {
 			return i, m.listener.Rules[i].Action
 		}
 	}
@@ -45,21 +53,18 @@ func (m *Matcher) Match(r routing.Request) (int, Action) {
 }
 
 // matcher returns the condition as a function of requests.
-func (c Condition) matcher(d Dialect) func(routing.Request) bool {
+func (c Condition) matcher(d Dialect) func(asked) bool {
 	switch c.Field {
 	case "host":
-		return c.onText(d.host, func(v string) func(string) bool {
-			matches := d.hostValue(strings.ToLower(v))
-			return func(host string) bool { return matches(strings.ToLower(host)) }
-		})
+		value, regex := c.onText(func(v string) func(string) bool { return d.hostValue(strings.ToLower(v)) })
+		return func(r asked) bool { return value(r.lower) || regex(r.host) }
 	case "path":
-		return c.onText(func(r routing.Request) string {
-			return r.Path
-		}, func(v string) func(string) bool {
+		value, regex := c.onText(func(v string) func(string) bool {
 			return func(path string) bool { return routing.GlobMatch(v, path) }
 		})
+		return func(r asked) bool { return value(r.Path) || regex(r.Path) }
 	case "source":
-		return func(r routing.Request) bool {
+		return func(r asked) bool {
 			return slices.ContainsFunc(c.Values, func(v string) bool {
 				prefix, err := netip.ParsePrefix(v)
 				return err == nil && prefix.Contains(r.Source)
@@ -70,26 +75,30 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 		if len(c.Regex) > 0 {
 			same.Regex, same.Values = true, c.Regex
 		}
-		return same.Matcher()
+		matches := same.Matcher()
+		return func(r asked) bool { return matches(r.Request) }
 	}
 }
 
-// onText returns a condition on one text of a request: any value or regular expression matches all
-// of it. A regular expression that does not compile matches nothing.
-func (c Condition) onText(text func(routing.Request) string,
-	value func(string) func(string) bool) func(routing.Request) bool {
-	var ways []func(string) bool
+// onText returns a condition on one text of a request: whether any value matches all of it, and
+// whether any regular expression does. A regular expression that does not compile matches nothing.
+func (c Condition) onText(matcher func(string) func(string) bool) (value, regex func(string) bool) {
+	var values, expressions []func(string) bool
 	for _, v := range c.Values {
-		ways = append(ways, value(v))
+		values = append(values, matcher(v))
 	}
 	for _, expression := range c.Regex {
 		if re, err := regexp.Compile(`\A(?:` + expression + `)\z`); err == nil {
-			ways = append(ways, re.MatchString)
+			expressions = append(expressions, re.MatchString)
 		}
 	}
-	return func(r routing.Request) bool {
-		t := text(r)
-		return slices.ContainsFunc(ways, func(matches func(string) bool) bool { return matches(t) })
+	return anyOf(values), anyOf(expressions)
+}
+
+// anyOf reports whether any of some functions holds.
+func anyOf(all []func(string) bool) func(string) bool {
+	return func(text string) bool {
+		return slices.ContainsFunc(all, func(matches func(string) bool) bool { return matches(text) })
 	}
 }
 
