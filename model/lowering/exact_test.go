@@ -74,26 +74,52 @@ func differs(table *precedence.Table, c lb.Capabilities, requests []routing.Requ
 		return fmt.Sprintf("refused: %v", refusals)
 	}
 	for _, l := range lowered.Listeners {
-		m := lb.NewMatcher(l, c.Dialect)
-		reached := make([]bool, len(l.Rules))
-		for _, r := range requests {
-			if r.Port != l.Port {
-				continue
-			}
-			want := served.Match(r)
-			rule, got := m.Match(r)
-			if rule >= 0 {
-				reached[rule] = true
-			}
-			if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
-				return fmt.Sprintf("%s%s: rule %d says %s, the specification %s (%s)", r.Host, r.Path, rule, got, wanted, want.Why) + dump(l)
-			}
+		if problem := specified(served, l, requests).differs(c.Dialect, true); problem != "" {
+			return problem
 		}
-		for i, ok := range reached {
-			if !ok {
-				return fmt.Sprintf("rule %d is never reached", i) + dump(l)
-			}
+	}
+	return ""
+}
+
+// A specification is what requests to a listener are to be answered with.
+type specification struct {
+	table    *precedence.Table
+	listener lb.Listener
+	requests []routing.Request
+	wanted   []string
+	said     []string // by the rules of the listener, and by its default
+}
+
+func specified(t *precedence.Table, l lb.Listener, requests []routing.Request) specification {
+	s := specification{table: t, listener: l}
+	for _, r := range requests {
+		if r.Port == l.Port {
+			s.requests, s.wanted = append(s.requests, r), append(s.wanted, lb.FromRouting(t.Match(r).Action).Key())
 		}
+	}
+	for _, r := range l.Rules {
+		s.said = append(s.said, r.Action.Key())
+	}
+	s.said = append(s.said, l.Default.Key())
+	return s
+}
+
+// differs says how the answers of a cloud differ, or "". Where each rule has to be reached, it says which one is not.
+func (s specification) differs(d lb.Dialect, reach bool) string {
+	m, reached := lb.NewMatcher(s.listener, d), make([]bool, len(s.said))
+	for i, r := range s.requests {
+		rule, _ := m.Match(r)
+		at := rule
+		if rule < 0 {
+			at = len(s.said) - 1
+		}
+		reached[at] = true
+		if s.said[at] != s.wanted[i] {
+			return fmt.Sprintf("%+v: rule %d says %s, the specification %s (%s)", r, rule, s.said[at], s.wanted[i], s.table.Match(r).Why) + dump(s.listener)
+		}
+	}
+	if i := slices.Index(reached[:len(s.said)-1], false); reach && i >= 0 {
+		return fmt.Sprintf("rule %d on %d is never reached", i, s.listener.Port) + dump(s.listener)
 	}
 	return ""
 }

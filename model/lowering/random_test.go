@@ -163,24 +163,16 @@ func disagreement(table *precedence.Table, c lb.Capabilities, worlds []lb.Dialec
 		if problem := beyond(l, c); problem != "" {
 			return problem + dump(l)
 		}
-		for _, d := range worlds {
-			m := lb.NewMatcher(l, d)
-			reached := make([]bool, len(l.Rules))
-			for _, r := range grid(l.Port, manyGridHosts, manyGridPaths) {
-				if !lb.UsualPort(l.Port) {
-					r.Host += fmt.Sprintf(":%d", l.Port)
-				}
-				want := served.Match(r)
-				rule, got := m.Match(r)
-				if rule >= 0 {
-					reached[rule] = true
-				}
-				if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
-					return fmt.Sprintf("%s%s on %d: rule %d says %s, the specification %s (%s)", r.Host, r.Path, r.Port, rule, got, wanted, want.Why) + dump(l)
-				}
+		requests := grid(l.Port, manyGridHosts, manyGridPaths)
+		if !lb.UsualPort(l.Port) {
+			for i := range requests {
+				requests[i].Host += fmt.Sprintf(":%d", l.Port)
 			}
-			if i := slices.Index(reached, false); i >= 0 && d == c.Dialect {
-				return fmt.Sprintf("rule %d on %d is never reached", i, l.Port) + dump(l)
+		}
+		s := specified(served, l, requests)
+		for _, d := range worlds {
+			if problem := s.differs(d, d == c.Dialect); problem != "" {
+				return problem
 			}
 		}
 	}
