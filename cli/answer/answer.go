@@ -121,11 +121,11 @@ func FillAnswer(p program.Program, e *Explanation, q Question, known Endpoints) 
 			q.Asked, e.LoadBalancer, want, cmp.Or(said.Source.String(), "default"), done, e.Rule)
 	}
 	e.Outcome = outcomeOf(p, said.Action, q, known)
-	e.Source, e.Why = said.Source.String(), said.Why
+	e.Source, e.Why = said.Source.String(), said.Why()
 	if said.Owner.Name != "" {
 		e.Ingress = said.Owner.String()
 	}
-	for _, route := range said.Over {
+	for _, route := range said.Over() {
 		e.Over = append(e.Over, beaten{route.Source.String(), q.Asked})
 	}
 	if said.Route == nil {

@@ -78,7 +78,7 @@ func methodOf(r routing.Request) string { return cmp.Or(r.Method, "GET") }
 // match returns the outcome of Table.Match, or that of a missing load balancer.
 func match(t *precedence.Table, r routing.Request) precedence.Outcome {
 	if t == nil {
-		return precedence.Outcome{Action: routing.NotFound(), Why: "there is no such load balancer"}
+		return precedence.Outcome{Action: routing.NotFound()}
 	}
 	return t.Match(r)
 }
@@ -88,7 +88,7 @@ func (d difference) answer(t *precedence.Table, c Candidate, o precedence.Outcom
 	out := AnswerOf(c, o)
 	switch {
 	case t == nil:
-		out.Action = "no load balancer"
+		out.Action, out.Why = "no load balancer", "there is no such load balancer"
 	case listenerOn(t, d.port) == nil:
 		out.Action = "no listener"
 	}
@@ -97,7 +97,7 @@ func (d difference) answer(t *precedence.Table, c Candidate, o precedence.Outcom
 
 // AnswerOf describes the answer of a candidate with a known outcome.
 func AnswerOf(c Candidate, o precedence.Outcome) Answer {
-	out := Answer{Action: lb.FromRouting(o.Action).String(), Why: o.Why}
+	out := Answer{Action: lb.FromRouting(o.Action).String(), Why: o.Why()}
 	if o.Owner.Name != "" {
 		out.Ingress, out.Source = o.Owner.String(), o.Source.String()
 	}

@@ -31,7 +31,7 @@ func TestASignInIsNeverLeftOut(t *testing.T) {
 					want := served.Match(r)
 					rule, got := m.Match(r)
 					if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
-						t.Fatalf("%s: %s%s on %d: rule %d says %s, the specification %s (%s)%s", c.Name, r.Host, r.Path, r.Port, rule, got, wanted, want.Why, dump(l))
+						t.Fatalf("%s: %s%s on %d: rule %d says %s, the specification %s (%s)%s", c.Name, r.Host, r.Path, r.Port, rule, got, wanted, want.Why(), dump(l))
 					}
 					for _, id := range got.Groups() {
 						if (id == "guarded" || id == "G") && (got.Auth == nil || l.Protocol != "HTTPS" || !c.Auth || id == "G") {

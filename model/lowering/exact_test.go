@@ -115,7 +115,7 @@ func (s specification) differs(d lb.Dialect, reach bool) string {
 		}
 		reached[at] = true
 		if s.said[at] != s.wanted[i] {
-			return fmt.Sprintf("%+v: rule %d says %s, the specification %s (%s)", r, rule, s.said[at], s.wanted[i], s.table.Match(r).Why) + dump(s.listener)
+			return fmt.Sprintf("%+v: rule %d says %s, the specification %s (%s)", r, rule, s.said[at], s.wanted[i], s.table.Match(r).Why()) + dump(s.listener)
 		}
 	}
 	if i := slices.Index(reached[:len(s.said)-1], false); reach && i >= 0 {

@@ -118,7 +118,7 @@ func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
 			replayText(t, together, line)
 			add(apart, got)
 			if got.Summary.Disagreements > 0 || got.Summary.Compared != 1 {
-				t.Fatalf("%s disagrees with %s: %+v", line, was.Why, got)
+				t.Fatalf("%s disagrees with %s: %+v", line, was.Why(), got)
 			}
 			counts["lines"]++
 			if got.Summary.Either == 1 {
@@ -135,12 +135,12 @@ func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
 			case got.Change.Changed == 1:
 				counts["changed"]++
 				if !differs {
-					t.Fatalf("%s is changed: %+v, but the answer stays %s", line, got.Change, was.Why)
+					t.Fatalf("%s is changed: %+v, but the answer stays %s", line, got.Change, was.Why())
 				}
 			case got.Change.Possible == 1:
 				counts["possible"]++
 			case differs:
-				t.Fatalf("%s is not changed, but was %s (%s) and is %s (%s)", line, was.Action.Key(), was.Why, is.Action.Key(), is.Why)
+				t.Fatalf("%s is not changed, but was %s (%s) and is %s (%s)", line, was.Action.Key(), was.Why(), is.Action.Key(), is.Why())
 			}
 		}
 		sum := map[string]int64{}

@@ -282,7 +282,7 @@ func TestTheDialectAnswersAsTheController(t *testing.T) {
 					continue
 				}
 				t.Errorf("seed %d, group %s, %+v\nthe controller: %s\nthe dialect:    %s, as %s", *seed+i, name, r, want, got,
-					built.Table.Match(r).Why)
+					built.Table.Match(r).Why())
 				if t.Failed() && counts["requests"] > 0 {
 					counts["different"]++
 				}

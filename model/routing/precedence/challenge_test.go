@@ -45,7 +45,7 @@ func TestRedirectsChangeNoPrecedence(t *testing.T) {
 				through++
 			}
 			if got.Action.Key() != want.Key() || got.Source != before.Source {
-				t.Fatalf("table %d, %s%s on %d: %s of %s (%s), want %s of %s", n, r.Host, r.Path, r.Port, got.Action.Key(), got.Source, got.Why, want.Key(), before.Source)
+				t.Fatalf("table %d, %s%s on %d: %s of %s (%s), want %s of %s", n, r.Host, r.Path, r.Port, got.Action.Key(), got.Source, got.Why(), want.Key(), before.Source)
 			}
 		}
 	}

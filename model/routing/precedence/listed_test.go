@@ -219,7 +219,7 @@ func TestEverySmallTableOfListedHosts(t *testing.T) {
 					for _, path := range []string{"/", "/p", "/p/q"} {
 						q := routing.Request{Port: port, Host: h, Path: path}
 						if got, want := table.Match(q).Action.Key(), answerOf(c, q); got != want && !t.Failed() {
-							t.Errorf("%+v, %v:\n%d %s%s goes to %s (%s), want %s", setting, picked, port, h, path, got, table.Match(q).Why, want)
+							t.Errorf("%+v, %v:\n%d %s%s goes to %s (%s), want %s", setting, picked, port, h, path, got, table.Match(q).Why(), want)
 						}
 					}
 				}
@@ -254,7 +254,7 @@ func TestAListedHostClosesNoPort(t *testing.T) {
 	}{{80, "x.test.io", "any"}, {80, "y.test.io", "any"}, {443, "x.test.io", "any"}, {443, "y.test.io", "404"}, {8443, "x.test.io", "404"}} {
 		got := tab.Match(routing.Request{Port: c.port, Host: c.host, Path: "/"})
 		if got.Action.Key() != c.want {
-			t.Errorf("%s on %d goes to %s (%s)", c.host, c.port, got.Action.Key(), got.Why)
+			t.Errorf("%s on %d goes to %s (%s)", c.host, c.port, got.Action.Key(), got.Why())
 		}
 	}
 }

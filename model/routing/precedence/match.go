@@ -2,6 +2,7 @@ package precedence
 
 import (
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -18,72 +19,107 @@ type Outcome struct {
 	Host   routing.Host     // the level that decided
 	Route  *routing.Route   // nil if a default backend or a 404 answers
 	Miss   *routing.Default // nil unless a default backend answers
-	Over   []*routing.Route // further routes that match the request, by precedence
-	Why    string
+
+	// Few outcomes are asked for these.
+	why  func() string
+	over func() []*routing.Route
+}
+
+// Why explains the outcome.
+func (o Outcome) Why() string {
+	if o.why == nil {
+		return ""
+	}
+	return o.why()
+}
+
+// Over returns the further routes that match the request, by precedence.
+func (o Outcome) Over() []*routing.Route {
+	if o.over == nil {
+		return nil
+	}
+	return o.over()
 }
 
 // Match returns the answer of a load balancer for this Config by the specification.
 func (t *Table) Match(r routing.Request) Outcome {
 	pt := t.ports[r.Port]
 	if pt == nil {
-		return Outcome{Action: routing.NotFound(),
-			Why: fmt.Sprintf("no Ingress asks for port %d", r.Port)}
+		return Outcome{Action: routing.NotFound(), why: func() string {
+			return fmt.Sprintf("no Ingress asks for port %d", r.Port)
+		}}
 	}
-	var chain []*Level
-	for _, h := range routing.Levels(r.Hostname()) {
+	hosts := routing.Levels(r.Hostname())
+	chain := make([]*Level, 0, len(hosts))
+	for _, h := range hosts {
 		if level := pt.levels[h]; level != nil {
 			chain = append(chain, level)
 		}
 	}
-	outcome := t.decide(chain, r)
+	outcome := t.decide(chain[0], r)
 	outcome.Action = outcome.Action.On(pt.protocol)
-	if h := routing.Levels(r.Hostname())[0]; pt.unsaid[h] {
-		outcome.Why = fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, outcome.Why)
-	}
-	for _, level := range chain {
-		for _, route := range level.Routes {
-			repeated := level.inOrder && route.Host != level.Host
-			if route != outcome.Route && !repeated && t.matches(route, r) {
-				outcome.Over = append(outcome.Over, route)
-			}
+	outcome.over = func() []*routing.Route { return t.over(chain, r, outcome.Route) }
+	if h := hosts[0]; pt.unsaid[h] {
+		why := outcome.why
+		outcome.why = func() string {
+			return fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, why())
 		}
 	}
 	return outcome
 }
 
-// decide finds the answer in the levels that match a request's host, most specific first.
-func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
-	if chain[0].Closed {
-		return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
-			Why: fmt.Sprintf("host %s is named, but not served on port %d", chain[0].Host, r.Port)}
+// over returns the routes of the levels that match a request's host which match it, too.
+func (t *Table) over(chain []*Level, r routing.Request, answers *routing.Route) (out []*routing.Route) {
+	for _, level := range chain {
+		for _, route := range level.Routes {
+			repeated := level.inOrder && route.Host != level.Host
+			if route != answers && !repeated && t.matches(route, r) {
+				out = append(out, route)
+			}
+		}
 	}
-	reach := append([]*Level{chain[0]}, chain[0].Next...)
+	return out
+}
+
+// decide finds the answer in the first level that matches a request's host, and those after it.
+func (t *Table) decide(first *Level, r routing.Request) Outcome {
+	if first.Closed {
+		return Outcome{Action: routing.NotFound(), Host: first.Host, why: func() string {
+			return fmt.Sprintf("host %s is named, but not served on port %d", first.Host, r.Port)
+		}}
+	}
+	reach := slices.Insert(slices.Clone(first.Next), 0, first)
 	for i, level := range reach {
 		for _, route := range level.Routes {
 			if t.matches(route, r) {
 				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
-					Route: route, Why: t.describeChoice(reach, i, route)}
+					Route: route, why: func() string { return t.describeChoice(reach, i, route) }}
 			}
 		}
 	}
 	for i, level := range reach {
 		if level.Miss != nil {
-			miss, why := level.Miss, ", no path there matches, and the oldest default backend answers"
-			if level.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
-				miss = level.ChallengeMiss
-				why += ", as " + throughWhy
-			}
-			return Outcome{Action: miss.Action, Owner: miss.Owner, Source: miss.Source,
-				Host: level.Host, Miss: miss, Why: describeArrival(reach, i) + why}
+			return level.missed(r, func() string { return describeArrival(reach, i) })
 		}
 	}
-	missed := ", no path there matches,"
-	if len(chain[0].allRoutes()) == 0 {
-		missed = ","
+	return Outcome{Action: routing.NotFound(), Host: first.Host, why: func() string {
+		missed := ", no path there matches,"
+		if len(first.allRoutes()) == 0 {
+			missed = ","
+		}
+		return fmt.Sprintf("%s%s and port %d has no default backend for it", first.describe(), missed, r.Port)
+	}}
+}
+
+// missed returns the answer of a level's default backend.
+func (l *Level) missed(r routing.Request, arrival func() string) Outcome {
+	miss, as := l.Miss, ""
+	if l.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
+		miss, as = l.ChallengeMiss, ", as "+throughWhy
 	}
-	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
-		Why: fmt.Sprintf("%s%s and port %d has no default backend for it", chain[0].describe(), missed,
-			r.Port)}
+	return Outcome{Action: miss.Action, Owner: miss.Owner, Source: miss.Source, Host: l.Host, Miss: miss, why: func() string {
+		return arrival() + ", no path there matches, and the oldest default backend answers" + as
+	}}
 }
 
 // describeChoice describes why a route of one of the levels that match its host answers a request.

@@ -68,7 +68,7 @@ func TestATableInOrderIsAList(t *testing.T) {
 						}
 					}
 					if got := table.Match(q); got.Action.Key() != want {
-						t.Fatalf("%s %s%s goes to %s (%s), want %s of %v", method, name, path, got.Action.Key(), got.Why, want, list)
+						t.Fatalf("%s %s%s goes to %s (%s), want %s of %v", method, name, path, got.Action.Key(), got.Why(), want, list)
 					}
 				}
 			}

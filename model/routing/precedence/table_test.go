@@ -76,8 +76,8 @@ func TestPrecedenceBothWaysRound(t *testing.T) {
 				w, l := route(owners[0], c.winner, "winner", 0), route(owners[1], c.loser, "loser", 1)
 				for _, routes := range [][]routing.Route{{w, l}, {l, w}} {
 					got := table(routing.MissAnswers, routes).Match(request(c.request))
-					if got.Action.Key() != "winner" || len(got.Over) != 1 || got.Over[0].Action.Key() != "loser" {
-						t.Errorf("%s goes to %s over %v (%s)", c.request, got.Action.Key(), got.Over, got.Why)
+					if over := got.Over(); got.Action.Key() != "winner" || len(over) != 1 || over[0].Action.Key() != "loser" {
+						t.Errorf("%s goes to %s over %v (%s)", c.request, got.Action.Key(), over, got.Why())
 					}
 				}
 			}
@@ -140,7 +140,7 @@ func TestHostMiss(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := table(c.miss, c.routes, c.defaults...).Match(request(c.request)); got.Action.Key() != c.want {
-				t.Errorf("%s goes to %s (%s)", c.request, got.Action.Key(), got.Why)
+				t.Errorf("%s goes to %s (%s)", c.request, got.Action.Key(), got.Why())
 			}
 		})
 	}
@@ -156,8 +156,8 @@ func TestAnOutcomeSaysHowARequestCameToItsHost(t *testing.T) {
 		"y.test.io/n": "no path of wildcard host *.test.io matches, next are the rules without a host, longest match Prefix /n",
 		"other.io/n":  "no rule names the host, longest match Prefix /n",
 	} {
-		if got := tab.Match(request(url)); got.Why != want {
-			t.Errorf("%s: %s\nwant %s", url, got.Why, want)
+		if got := tab.Match(request(url)); got.Why() != want {
+			t.Errorf("%s: %s\nwant %s", url, got.Why(), want)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestAHostThatIsNotServedOnAPortAnswers404There(t *testing.T) {
 	})
 	for url, want := range map[string]string{"x.test.io": "404", "y.test.io": "any"} {
 		if got := tab.Match(routing.Request{Port: 443, Host: url, Path: "/"}); got.Action.Key() != want {
-			t.Errorf("https://%s goes to %s (%s)", url, got.Action.Key(), got.Why)
+			t.Errorf("https://%s goes to %s (%s)", url, got.Action.Key(), got.Why())
 		}
 	}
 }
