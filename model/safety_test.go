@@ -118,17 +118,22 @@ func (j *judge) matches(r lb.Rule) []bool {
 // outcomes are the answers to all requests.
 func (j *judge) outcomes(o *lb.Observed) []string {
 	out := make([]string, len(j.requests))
-	for i, q := range j.requests {
-		l := o.Listener(q.Port)
-		if l == nil {
-			out[i] = "refused"
-			continue
+	for i := range out {
+		out[i] = "refused"
+	}
+	for _, l := range o.Listeners {
+		otherwise := l.Default.Key()
+		for i, q := range j.requests {
+			if q.Port == l.Port {
+				out[i] = otherwise
+			}
 		}
-		out[i] = l.Default.Key()
-		for _, r := range l.Rules {
-			if j.matches(r.Rule)[i] {
-				out[i] = r.Action.Key()
-				break
+		for _, r := range slices.Backward(l.Rules) { // the first one that matches answers
+			action := r.Action.Key()
+			for i, matches := range j.matches(r.Rule) {
+				if matches && j.requests[i].Port == l.Port {
+					out[i] = action
+				}
 			}
 		}
 	}
