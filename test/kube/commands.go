@@ -1,10 +1,11 @@
 package kube
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"fairlead.dev/fairlead/test/binary"
 )
 
 // assets names the variable that other tools use, too, for a folder with the commands.
@@ -13,7 +14,7 @@ const assets = "KUBEBUILDER_ASSETS"
 // findCommands are the paths of commands by their names: those in the assets, and those that were
 // built because the assets lack them, as the usual collection lacks the controllers.
 func findCommands(names []string) (map[string]string, error) {
-	root, err := moduleRoot()
+	root, err := binary.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -39,23 +40,4 @@ func firstFile(folders []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// moduleRoot is the folder of the main module, in which main.go stands. A test runs in the folder
-// of its package, which may be in a nested module.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("finding main.go: %w", err)
-	}
-	for {
-		if firstFile([]string{dir}, "main.go") != "" && firstFile([]string{dir}, "go.mod") != "" {
-			return dir, nil
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("finding main.go: no folder above this one has it and go.mod")
-		}
-		dir = parent
-	}
 }

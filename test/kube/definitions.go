@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
+
+	"fairlead.dev/fairlead/test/binary"
 )
 
 // This file teaches the API server our own kinds, as an installation does.
@@ -67,7 +69,7 @@ func established(definition *unstructured.Unstructured) error {
 
 // readDefinitions are the CRDs of config/crd; what else is in there belongs to kustomize.
 func readDefinitions() ([]*unstructured.Unstructured, error) {
-	root, err := moduleRoot()
+	root, err := binary.Root()
 	if err != nil {
 		return nil, err
 	}

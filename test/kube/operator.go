@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -16,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
+
+	"fairlead.dev/fairlead/test/binary"
 
 	// The operator is made of these. What a test found out about it is so until one of them changes,
 	// and go test knows of no other way to be told.
@@ -43,12 +44,12 @@ func (c *Cluster) operatorFlags(more []string) []string {
 	return append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, more...)
 }
 
-// build builds the operator once, and installs its class.
+// build puts the operator beside the cluster, once, and installs its class.
 func (c *Cluster) build(ctx context.Context) error {
 	if c.commands[operator] != "" {
 		return nil
 	}
-	root, err := moduleRoot()
+	root, err := binary.Root()
 	if err != nil {
 		return err
 	}
@@ -56,14 +57,8 @@ func (c *Cluster) build(ctx context.Context) error {
 		return err
 	}
 	command := filepath.Join(c.dir, operator)
-	flags := []string{"build", "-o", command}
-	if detector != "" {
-		flags = append(flags, detector)
-	}
-	build := exec.CommandContext(ctx, "go", append(flags, ".")...)
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the operator: %w\n%s", err, said)
+	if err := binary.Build(ctx, command, detector...); err != nil {
+		return err
 	}
 	c.commands[operator] = command
 	return nil

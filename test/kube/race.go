@@ -4,4 +4,4 @@ package kube
 
 // detector is the flag that has `go build` make an operator that reports its data races, as these
 // tests do.
-const detector = "-race"
+var detector = []string{"-race"}
