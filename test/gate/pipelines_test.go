@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/test/binary"
 )
 
 // This file runs the scripts of docs/how-to/gitops.md on a git repository, with a gh and a curl that keep
@@ -46,9 +48,8 @@ esac
 func commands(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "fairlead"), "../..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := binary.Build(t.Context(), filepath.Join(bin, "fairlead")); err != nil {
+		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"gh": ghScript, "curl": curlScript} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {

@@ -76,7 +76,7 @@ func TestOneFileTakesLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs the binary on 60 files of a megabyte")
 	}
-	fairlead := binary(t)
+	fairlead := command(t)
 	good := filepath.Join(t.TempDir(), "good.yaml")
 	if err := os.WriteFile(good, []byte(object("web", "")), 0o600); err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func TestManyIngressesTakeLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs the binary on the largest groups")
 	}
-	fairlead := binary(t)
+	fairlead := command(t)
 	for _, row := range nightly.Some(t, 3, groups(t)) {
 		t.Run(row.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "ingress.yaml")

@@ -17,6 +17,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/test/binary"
 	"fairlead.dev/fairlead/test/cputime"
 	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/objects"
@@ -31,13 +32,12 @@ const (
 	triesWithin = 3
 )
 
-// binary is the command line, as it is released.
-func binary(t *testing.T) string {
+// command is the command line, as it is released.
+func command(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fairlead")
-	build := exec.Command("go", "build", "-o", path, "../..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building: %s\n%s", err, out)
+	if err := binary.Build(t.Context(), path); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
@@ -60,7 +60,7 @@ func TestOneIngressTakesLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs the binary on 70 of the largest Ingresses")
 	}
-	fairlead := binary(t)
+	fairlead := command(t)
 	var other, wild []string
 	for i := range 2400 {
 		other, wild = append(other, fmt.Sprintf("n%d.b.com", i)), append(wild, fmt.Sprintf("*.n%d.b.com", i))
@@ -99,7 +99,7 @@ func TestAChangeOfOneIngressTakesLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs the binary twice on 70 of the largest Ingresses")
 	}
-	fairlead := binary(t)
+	fairlead := command(t)
 	expectations := filepath.Join(t.TempDir(), "expectations.yaml")
 	if err := os.WriteFile(expectations, []byte(`expectations:
 - name: no-admin
@@ -208,7 +208,7 @@ func TestPlanEndsWhenItIsTold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it links the binary")
 	}
-	fairlead := binary(t)
+	fairlead := command(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		command := exec.Command(fairlead, "plan", "-f", "-")
 		manifests, err := command.StdinPipe()
