@@ -20,13 +20,14 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/test/binary"
 	"fairlead.dev/fairlead/test/cputime"
 	"fairlead.dev/fairlead/test/request"
 )
 
 // This file runs the cases through the commands of a binary, each a process of its own.
 
-var binary = flag.String("fairlead", "", "the `BINARY` whose commands the cases run through; unset: one that is built from this tree")
+var given = flag.String("fairlead", "", "the `BINARY` whose commands the cases run through; unset: one that is built from this tree")
 
 // What one run of a command may take, whatever a tenant has written.
 const (
@@ -56,16 +57,11 @@ func fairlead(t *testing.T) string {
 
 // built builds the binary once, where no other is given.
 var built = sync.OnceValues(func() (string, error) {
-	if *binary != "" {
-		return filepath.Abs(*binary)
+	if *given != "" {
+		return filepath.Abs(*given)
 	}
 	path := filepath.Join(scratch, "fairlead")
-	command := exec.Command("go", "build", "-o", path, ".")
-	command.Dir = "../.."
-	if said, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building fairlead: %w\n%s", err, said)
-	}
-	return path, nil
+	return path, binary.Build(context.Background(), path)
 })
 
 // commands are a world that the command line tells of.

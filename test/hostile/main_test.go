@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -19,7 +20,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	scratch = dir
-	log.SetLogger(logr.Discard()) // of the tests' own client, which has nothing to say
+	log.SetLogger(logr.Discard())                          // of the tests' own client, which has nothing to say
+	if err := flag.Set("test.parallel", "6"); err != nil { // they wait, most of the time
+		panic(err)
+	}
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
