@@ -28,6 +28,8 @@ type Questions struct {
 	GroupSettings []string
 	// TargetGroups are target groups that others made. They are asked about alone.
 	TargetGroups []GroupID
+	// Others asks for load balancers that others made. They are asked about alone.
+	Others *Marks
 }
 
 // An OthersGroup is a target group that others made, as the cloud has it.
@@ -83,6 +85,8 @@ type Facts struct {
 	Unshielded string
 	// TargetGroups has those that exist of the target groups that others made.
 	TargetGroups map[GroupID]OthersGroup
+	// Others has the load balancers that others made. It is nil if the provider cannot say.
+	Others []Other
 	// Digest is the digest of the present settings of the load balancer.
 	Digest Digest
 	// InUse counts the limited resources of the present load balancer.
