@@ -1,0 +1,203 @@
+package adopt_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/lowering"
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/tables"
+)
+
+var (
+	seed   = flag.Uint64("seed", 0, "the seed of random tables; 0 draws one")
+	rounds = flag.Int("rounds", 100, "how many random tables are tried")
+)
+
+func draw(t *testing.T) uint64 {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("-seed %d", *seed)
+	return *seed
+}
+
+// wanted lowers a random configuration.
+func wanted(config routing.Config, c lb.Capabilities) adopt.Wanted {
+	config.Listeners = []routing.Listener{{Port: 80, Protocol: routing.HTTP}, {Port: 443, Protocol: routing.HTTPS, Certificates: []routing.CertificateID{"c"}}}
+	config.Routes = slices.Clone(config.Routes)
+	for i := range config.Routes { // an Ingress has one condition on the host at most
+		hosts := 0
+		config.Routes[i].When = slices.DeleteFunc(slices.Clone(config.Routes[i].When), func(c routing.Condition) bool {
+			if c.Field == "host" {
+				hosts++
+			}
+			return c.Field == "host" && hosts > 1
+		})
+	}
+	config.Backends = map[routing.BackendID]routing.Backend{}
+	for i, id := range []routing.BackendID{"A", "B", "C"} {
+		config.Backends[id] = routing.Backend{ID: id, Service: fmt.Sprintf("test/s%d", i), Port: "80", TargetType: "ip", Protocol: routing.HTTP, Version: routing.VersionHTTP1}
+	}
+	balancer, table, _ := lowering.Lower(tables.Named(config), c)
+	return adopt.Wanted{Table: table, LoadBalancer: balancer}
+}
+
+// resource is the tag of a target group that says of which Service it is.
+func resource(g lb.TargetGroup) map[string]string {
+	_, name, _ := strings.Cut(g.Service, "/")
+	return map[string]string{"ingress.k8s.aws/resource": "test/some-ingress-" + name + ":80"}
+}
+
+// found has the rules of a wanted load balancer as others could have made them: each target group one or two times,
+// under another name.
+func found(w lb.LoadBalancer, r *rand.Rand) lb.Other {
+	out := lb.Other{Observed: lb.Observed{Key: w.Key, Exists: true}, Tags: map[string]map[string]string{}}
+	names := func(id lb.GroupID) []lb.GroupID {
+		return []lb.GroupID{"arn:" + id + "-1", "arn:" + id + "-2"}
+	}
+	for _, g := range w.TargetGroups {
+		for _, name := range names(g.ID) {
+			theirs := g
+			theirs.ID = name
+			out.TargetGroups = append(out.TargetGroups, lb.ObservedTargetGroup{TargetGroup: theirs, Handle: string(name)})
+			if r.IntN(2) == 0 {
+				out.Tags[string(name)] = resource(g)
+			}
+		}
+	}
+	renamed := func(a lb.Action) lb.Action {
+		a.Targets = slices.Clone(a.Targets)
+		for i := range a.Targets {
+			a.Targets[i].Group = names(a.Targets[i].Group)[r.IntN(2)]
+		}
+		return a
+	}
+	for _, l := range w.Listeners {
+		listener := lb.ObservedListener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Default: renamed(l.Default)}
+		for i, rule := range l.Rules {
+			rule.Action = renamed(rule.Action)
+			listener.Rules = append(listener.Rules, lb.ObservedRule{Rule: rule, Priority: 10 * (i + 1)})
+		}
+		out.Listeners = append(out.Listeners, listener)
+	}
+	return out
+}
+
+// TestWhatIsWantedIsThere: rules of the wanted load balancer have no difference, and each target group that gets
+// requests is known.
+func TestWhatIsWantedIsThere(t *testing.T) {
+	s := draw(t)
+	for n := range *rounds {
+		g := &tables.Generator{Rand: rand.New(rand.NewPCG(s, uint64(n)))}
+		c := []lb.Capabilities{lb.Literal(), lb.ALB(), lb.ALBGlob()}[n%3]
+		w := wanted(g.Config(), c)
+		f := found(w.LoadBalancer, g.Rand)
+		got := adopt.Compare(f, w, c.Dialect, requests.OfCommand)
+		for _, change := range got.Changes {
+			t.Fatalf("table %d: %s: %+v, then %+v", n, change.Curl, change.Before, change.After)
+		}
+		if len(got.Undecided)+len(got.Exposures) > 0 {
+			t.Fatalf("table %d: %+v %+v", n, got.Undecided, got.Exposures)
+		}
+		for _, theirs := range f.TargetGroups {
+			if ours, known := got.Groups[theirs.ID]; known && "arn:"+ours != theirs.ID[:len(theirs.ID)-2] {
+				t.Fatalf("table %d: %s is taken for %s", n, theirs.ID, ours)
+			}
+		}
+	}
+}
+
+// TestSignInsHaveTheSecretsThatAreWanted: a cloud does not return client secrets, so that equal sign-ins are the same.
+func TestSignInsHaveTheSecretsThatAreWanted(t *testing.T) {
+	signIn := func(secret routing.Secret) routing.Action {
+		a := routing.To("A")
+		a.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test", ClientID: "shop", ClientSecret: secret, SecurePort: 443}
+		return a
+	}
+	config := func(secret routing.Secret) routing.Config {
+		return routing.Config{Key: "fairlead/test/ingress/internal",
+			Routes:   []routing.Route{{Host: "a.test", Path: routing.Root, Action: signIn(secret), Ports: []int32{443}, Owner: routing.Owner{Name: "i"}}},
+			Defaults: []routing.Default{{Action: signIn(secret), Ports: []int32{443}, Owner: routing.Owner{Name: "i"}}}}
+	}
+	w := wanted(config("it is secret"), lb.ALB())
+	f := found(wanted(config(""), lb.ALB()).LoadBalancer, rand.New(rand.NewPCG(1, 1)))
+	if got := adopt.Compare(f, w, lb.ALB().Dialect, requests.OfCommand); !got.Empty() {
+		t.Errorf("it says %+v", got.Report)
+	}
+}
+
+// TestWeightsOfOneGroupAddUp: two target groups of one Service share requests with one of another.
+func TestWeightsOfOneGroupAddUp(t *testing.T) {
+	config := routing.Config{Key: "fairlead/test/ingress/internal", Routes: []routing.Route{{Host: "a.test", Path: routing.Root, Ports: []int32{80}, Owner: routing.Owner{Name: "i"},
+		Action: routing.Action{Forward: []routing.Weighted{{Backend: "A", Weight: 3}, {Backend: "B", Weight: 1}}}}}}
+	w := wanted(config, lb.ALB())
+	f := found(w.LoadBalancer, rand.New(rand.NewPCG(1, 1)))
+	for _, g := range f.TargetGroups {
+		f.Tags[g.Handle] = resource(g.TargetGroup)
+	}
+	for weights, differ := range map[[3]int32]bool{{2, 1, 1}: false, {1, 2, 1}: false, {1, 1, 1}: true, {3, 3, 1}: true} {
+		f.Listener(80).Rules[0].Action.Targets = []lb.Weighted{{Group: "arn:A-1", Weight: weights[0]}, {Group: "arn:A-2", Weight: weights[1]}, {Group: "arn:B-1", Weight: weights[2]}}
+		if got := adopt.Compare(f, w, lb.ALB().Dialect, requests.OfCommand); len(got.Changes) > 0 != differ {
+			t.Errorf("%v: it says %+v", weights, got.Changes)
+		}
+	}
+}
+
+// TestDifferencesAreThoseOfRequests: what random requests get differs only where the comparison says so, and each
+// difference has a request that differs.
+func TestDifferencesAreThoseOfRequests(t *testing.T) {
+	s := draw(t)
+	differ := 0
+	for n := range *rounds {
+		g := &tables.Generator{Rand: rand.New(rand.NewPCG(s, uint64(n)))}
+		c := lb.ALB()
+		theirs := g.Config()
+		before, w := wanted(theirs, c), wanted(g.Changed(theirs), c)
+		f := found(before.LoadBalancer, g.Rand)
+		for _, group := range f.TargetGroups { // so that it is known whatever it gets
+			f.Tags[group.Handle] = resource(group.TargetGroup)
+		}
+		got := adopt.Compare(f, w, c.Dialect, requests.OfCommand)
+		answer := func(r routing.Request) (string, string) {
+			listeners := slices.Clone(f.Listeners)
+			at := slices.IndexFunc(listeners, func(l lb.ObservedListener) bool { return l.Port == r.Port })
+			if at < 0 {
+				return "none", w.Table.Match(r).Action.Key()
+			}
+			_, a := listeners[at].Plain().Match(r, c.Dialect)
+			for i := range a.Targets {
+				a.Targets = slices.Clone(a.Targets)
+				if ours, known := got.Groups[a.Targets[i].Group]; known {
+					a.Targets[i].Group = ours
+				}
+			}
+			return a.Routing().Key(), w.Table.Match(r).Action.Key()
+		}
+		for _, change := range got.Changes {
+			differ++
+			if before, after := answer(change.Request.Routed); before == after {
+				t.Fatalf("table %d: %s is said to differ, and gets %s: %+v %+v", n, change.Curl, before, change.Before, change.After)
+			}
+		}
+		if len(got.Changes) > 0 || len(got.Undecided) > 0 {
+			continue
+		}
+		for range 200 {
+			r := g.Request(theirs)
+			if before, after := answer(r); before != after {
+				t.Fatalf("table %d: %+v gets %s, and %s is wanted, which is not said", n, r, before, after)
+			}
+		}
+	}
+	if t.Logf("%d differences", differ); differ < *rounds/2 {
+		t.Error("hardly any table differs")
+	}
+}
