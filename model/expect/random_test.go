@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -248,6 +249,19 @@ func (p plain) services() []string {
 
 func anyOf[T any](of []T, is func(T) bool) bool { return len(of) == 0 || slices.ContainsFunc(of, is) }
 
+// expressions are those of paths, compiled once.
+var expressions = map[routing.Path]*regexp.Regexp{}
+
+func matches(p routing.Path, path string) bool {
+	if p.Type != routing.Regex {
+		return p.Matches(path)
+	}
+	if _, known := expressions[p]; !known {
+		expressions[p] = p.Expression()
+	}
+	return expressions[p] != nil && expressions[p].MatchString(path)
+}
+
 func globs(of []string, text string) bool {
 	return anyOf(of, func(g string) bool { return routing.GlobMatch(g, text) })
 }
@@ -293,7 +307,7 @@ func (p plain) in(s Requests) bool {
 	return anyOf(s.URLs, url) && (len(s.URLs) == 0 || named) && anyOf(s.Schemes, func(v string) bool { return v == scheme }) &&
 		anyOf(s.Ports, func(v int32) bool { return v == p.Port }) &&
 		anyOf(s.Hosts, func(h Host) bool { return isHost(h, p.Hostname()) }) &&
-		anyOf(s.Paths, func(v Path) bool { return v.pattern().Matches(p.Path) }) &&
+		anyOf(s.Paths, func(v Path) bool { return matches(v.pattern(), p.Path) }) &&
 		anyOf(s.Methods, func(v string) bool { return v == p.Method }) && holds("header", s.Headers) && holds("query", s.Query) &&
 		anyOf(s.Sources, func(v string) bool { return netip.MustParsePrefix(v).Contains(p.Source) }) &&
 		globs(s.LoadBalancers.Classes, "fairlead") && globs(s.LoadBalancers.Keys, "fairlead/test/ingress/internal") &&
