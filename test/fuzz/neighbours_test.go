@@ -248,14 +248,15 @@ func compareAnswers(t *testing.T, alone, together compiled, host string) {
 			t.Errorf("port %d, which serves %s, is %s %v %q and was %s %v %q", l.Port, host,
 				now.Protocol, now.Settings.Inbound, now.Settings.TLSPolicy, l.Protocol, l.Settings.Inbound, l.Settings.TLSPolicy)
 		}
+		was, is := lb.NewMatcher(l, lb.ALB().Dialect), lb.NewMatcher(now, lb.ALB().Dialect)
 		for _, r := range requestsFor([]string{host}, []string{"/", "/a", "/a/b", "/axb", "/A", "/other"}) {
 			for _, agent := range []string{"", "curl"} {
 				r.Port, r.Header = l.Port, nil
 				if agent != "" {
 					r.Header = map[string][]string{"User-Agent": {agent}}
 				}
-				_, before := l.Match(r, lb.ALB().Dialect)
-				_, after := now.Match(r, lb.ALB().Dialect)
+				_, before := was.Match(r)
+				_, after := is.Match(r)
 				if diff := cmp.Diff(before.String(), after.String()); diff != "" {
 					t.Errorf("%s:%d%s with %q (-alone +with bob):\n%s", host, l.Port, r.Path, agent, diff)
 				}

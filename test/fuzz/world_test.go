@@ -127,9 +127,10 @@ func check(t *testing.T, built []compiled, diagnostics []diag.Diagnostic, reques
 	}
 	for _, c := range built {
 		for _, l := range c.LoadBalancer.Listeners {
+			m := lb.NewMatcher(l, lb.ALB().Dialect)
 			for _, r := range requests {
 				r.Port = l.Port
-				_, action := l.Match(r, lb.ALB().Dialect)
+				_, action := m.Match(r)
 				if want := lb.FromRouting(c.Table.Match(r).Action); want.Key() != action.Key() {
 					t.Errorf("%s:%d: %v: the table says %s, the rules %s", c.key, l.Port, r, want, action)
 				}
