@@ -1,11 +1,8 @@
 package limits
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -126,26 +123,14 @@ func TestManyIngressesTakeLittle(t *testing.T) {
 			if err := os.WriteFile(file, []byte(row.manifests), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			command := exec.Command(fairlead, "plan", "--provider", "aws", "-f", file)
-			var out bytes.Buffer
-			command.Stdout, command.Stderr = &out, &out
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			ended := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() }) // it would never end
-			err := command.Wait()
-			ended.Stop()
-			var status *exec.ExitError
-			if errors.As(err, &status); err != nil && (status == nil || status.ExitCode() < 0) {
-				t.Fatalf("%s after %s of CPU", err, cputime.Of(command.ProcessState))
-			}
-			memory, spent := memoryOf(command.ProcessState), cputime.Of(command.ProcessState)
+			status, said := ran(t, fairlead, "plan", "--provider", "aws", "-f", file)
+			memory, spent := memoryOf(status), cputime.Of(status)
 			t.Logf("%7d bytes: %.2f s of CPU, %d MiB", len(row.manifests), spent.Seconds(), memory>>20)
 			if cputime.Over(t, spent, mostTimeTogether) || memory > mostMemoryTogether {
 				t.Errorf("it took %s of CPU and %d MiB", spent, memory>>20)
 			}
-			if !strings.Contains(out.String(), row.says) {
-				t.Errorf("nothing is said of %s: %.500s", row.says, out.String())
+			if !strings.Contains(said, row.says) {
+				t.Errorf("nothing is said of %s: %.500s", row.says, said)
 			}
 		})
 	}

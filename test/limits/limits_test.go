@@ -174,6 +174,7 @@ func tangled() []row {
 func ran(t *testing.T, fairlead string, args ...string) (*os.ProcessState, string) {
 	t.Helper()
 	command := exec.Command(fairlead, args...)
+	command.Env = append(os.Environ(), "GOGC=") // which this test may have, and who plans has not
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
