@@ -16,7 +16,7 @@ DEMO  ?= config/samples
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/kubectl test/policy test/config test/alerts test/openapi test/image tools/man examples/caddy
+TESTED := test/hostile test/config test/golden test/kubectl test/policy test/alerts test/openapi test/image tools/man examples/caddy
 # These read files or run commands of another module, which go test does not look at to find out whether a result still holds.
 UNCACHED := test/neutral test/site tools/release tools/mutants
 
@@ -63,15 +63,16 @@ setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests
 # - controllers, but for the tests in which most happens at once;
 # - what two namespaces can do to each other in controllers/loadbalancer: thousands of reconciles, one after the other,
 #   for which the detector takes ten minutes.
-UNRACED := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/moto \
-	test/chaos test/conformance test/operator test/rollout test/scale controllers
+COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/moto
+WAIT := test/operator controllers test/chaos test/conformance test/rollout test/scale
+UNRACED := $(COMPUTE) $(WAIT)
 FIGHTS := Neighbour|Fight|Closed|AnyStepOfBob|AcrossARestart|AnswersNo|Violat|ThatStays|ThatIsThereTwice
 RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%) %/controllers/loadbalancer,$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
 BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
 BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
 BUSY := ^Test($(BUSY)|RealNoRequestEverGoesAstray)$$
-TEST := go test -count 1 -p 3 -vet=off -timeout 30m
+TEST := go test -count 1 -p 2 -vet=off -timeout 30m
 
 .PHONY: race
 race: controlplane ## Run the tests that look for data races; needs a C compiler
@@ -80,17 +81,26 @@ race: controlplane ## Run the tests that look for data races; needs a C compiler
 	$(TEST) -race -skip '$(FIGHTS)' ./controllers/loadbalancer
 	$(TEST) -race $(RACED)
 
-# What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
-# waits most of its time, so it goes first, beside packages that compute; others wait too, so there are three at a time.
+# What the image is made of is compiled for both of its platforms, which takes minutes the first time.
+.PHONY: nested
+nested:
+	printf '%s\n' $(TESTED) | xargs -I {} go -C {} test -timeout 30m ./...
+	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./...
+
+# In packages of the model garbage is a fifth of the work, and there is memory for it.
+.PHONY: compute
+compute: race
+	$(TEST) -run '$(FIGHTS)' ./controllers/loadbalancer
+	GOGC=400 $(TEST) $(COMPUTE:%=./%)
+
+# Tests that wait for operators and control planes, most of their time, run beside those that compute: all cores are busy.
 # What go vet finds, `make lint` finds, in tests too.
 .PHONY: test-all
-test-all: setup race ## Run each test once
+test-all: setup ## Run each test once
 	go run . demo --once
 	go -C test/oldest/types build ./...
-	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./... & uncached=$$!; \
-	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./... && wait $$uncached
-	$(TEST) -run '$(FIGHTS)' ./controllers/loadbalancer
-	$(TEST) -skip '$(BUSY)' ./test/operator ./controllers $(UNRACED:%=./%)
+	$(TEST) -p 1 -skip '$(BUSY)' $(WAIT:%=./%) & operators=$$!; make nested & nested=$$!; failed=0; \
+	make compute || failed=1; wait $$nested || failed=1; wait $$operators || failed=1; exit $$failed
 
 # A test that takes minutes tries a part of its cases in each run, and all of them here: test/nightly.
 .PHONY: nightly
