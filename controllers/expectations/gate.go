@@ -7,6 +7,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -152,11 +153,21 @@ func (g *Gate) servedTable(set Set, c Change) *precedence.Table {
 			return isLost
 		})
 	}
-	d := differing(c.Observed, built, c.Capabilities.Dialect)
+	d := differing(c.Observed, built, c.Capabilities.Dialect, c.forgotten())
 	d.addForgotten(lost, func(o routing.Owner) bool {
 		return c.Snapshot.Recorded.Members[o.String()].LastAccepted == nil
 	})
 	return d.served(built.Table)
+}
+
+// forgotten returns the namespaces of served Ingresses of which the record has no version.
+func (c Change) forgotten() (out []string) {
+	for name, m := range c.Snapshot.Recorded.Members {
+		if m.Served && m.LastAccepted == nil {
+			out = append(out, cluster.RefFrom(cluster.KindIngress, name).Namespace)
+		}
+	}
+	return out
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,

@@ -1,14 +1,13 @@
 package expectations
 
 import (
-	"math"
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -48,9 +47,10 @@ func (s Suspects) isGivenUp(o Offence) bool {
 
 // differing returns what the cloud does not serve of what was last accepted. Settings of a load balancer
 // and of its ports are compared as they were last accepted. The cloud may have others; a plan sets them
-// back, and nothing of a namespace is the cause. So do other places of rules that change no answer.
-func differing(seen *lb.Observed, accepted model.Built, c lb.Dialect) differences {
-	d := differences{unserved: map[diag.Source]bool{}, table: accepted.Table}
+// back, and nothing of a namespace is the cause. So do other places of rules that change no answer. Forgotten
+// are the namespaces of Ingresses without a version.
+func differing(seen *lb.Observed, accepted model.Built, c lb.Dialect, forgotten []string) differences {
+	d := differences{unserved: map[diag.Source]bool{}, table: accepted.Table, forgotten: forgotten}
 	for _, l := range accepted.LoadBalancer.Listeners {
 		d.port, d.ruled = l.Port, map[diag.Source]bool{}
 		for _, r := range l.Rules {
@@ -75,13 +75,14 @@ type differences struct {
 	unserved map[diag.Source]bool // routes and default backends
 	gone     []routing.Route      // with the requests of rules that go
 
-	table *precedence.Table // the last accepted one
-	port  int32             // whose rules are compared
-	ruled map[diag.Source]bool
+	forgotten []string
+	table     *precedence.Table // the last accepted one
+	port      int32             // whose rules are compared
+	ruled     map[diag.Source]bool
 }
 
 // served returns the table of what is served. What is not served yet, and the requests of rules that go,
-// are answered 404, and no less specific host answers for a host that only such rules have.
+// are answered by no Ingress, and no less specific host answers for a host that only such rules have.
 func (d differences) served(accepted *precedence.Table) *precedence.Table {
 	if len(d.unserved)+len(d.gone) == 0 {
 		return accepted
@@ -101,7 +102,7 @@ func (d differences) served(accepted *precedence.Table) *precedence.Table {
 	config.Routes, config.Names = append(config.Routes, d.gone...), slices.Clone(config.Names)
 	for _, r := range d.gone {
 		if r.Host != routing.Any {
-			config.Names = append(config.Names, routing.Name{Host: r.Host})
+			config.Names = append(config.Names, routing.Name{Host: r.Host, Ports: r.Ports})
 		}
 	}
 	return precedence.New(config)
@@ -144,29 +145,20 @@ func (d *differences) addRules(seen, accepted []lb.Rule, c lb.Dialect) {
 }
 
 // addGone adds a rule that was not accepted, whether it forwards or answers 404. Routes without a rule
-// of their own, because a less specific one of their Ingress has the same answer, may be behind it.
+// of their own, because a less specific one of their Ingress has the same answer, may be behind it. It has
+// its action only where a version of its Ingress may be forgotten, so that it can stay.
 func (d *differences) addGone(r lb.Rule) {
-	gone := routing.Route{Action: routing.NotFound(), Ports: []int32{d.port}, Path: routing.Root}
-	isGuard := len(r.Conditions) == 1 && r.Condition("host") != nil && lb.SameAction(r.Action, lb.FromRouting(gone.Action))
-	if gone.Owner.Order = math.MinInt; isGuard {
-		gone.Owner.Order = math.MaxInt // it is behind all routes of its hosts
-	}
-	for _, gone.Host = range r.Hosts() {
-		if !isGuard {
-			d.addUnruled(gone.Host)
+	mayStay := len(d.forgotten) > 0 && !slices.ContainsFunc(plan.NamespacesOf(r), func(namespace string) bool {
+		return !slices.Contains(d.forgotten, namespace)
+	})
+	for _, route := range RoutesOf(r, d.port) {
+		if !isMiss(r) {
+			d.addUnruled(route.Host)
 		}
-		c := r.Condition("path")
-		if c == nil || len(c.Regex) > 0 {
-			d.gone = append(d.gone, gone)
-			continue
+		if !mayStay {
+			route.Action = routing.NotFound()
 		}
-		for _, value := range c.Values {
-			one := gone
-			if one.Path = (routing.Path{Type: routing.Exact, Value: value}); strings.ContainsAny(value, "*?") {
-				one.Path.Type = routing.Glob
-			}
-			d.gone = append(d.gone, one)
-		}
+		d.gone = append(d.gone, route)
 	}
 }
 

@@ -2,9 +2,7 @@ package loadbalancer
 
 import (
 	"maps"
-	"math"
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/expectations"
@@ -48,7 +46,7 @@ func (o outcome) keepRules(again func(stays []routing.Route) outcome) outcome {
 			for _, rule := range last.removed(f, forgotten, pass >= mostPasses) {
 				for _, route := range routesOf(rule, f) {
 					if !slices.ContainsFunc(stays, func(s routing.Route) bool {
-						return s.Host == route.Host && s.Path == route.Path && s.Ports[0] == f.Port
+						return s.Host == route.Host && s.Path == route.Path && s.When.Key() == route.When.Key() && s.Ports[0] == f.Port
 					}) {
 						stays, of = append(stays, route), append(of, forgotten...)
 					}
@@ -96,34 +94,18 @@ func (o outcome) removed(f expectations.Offence, of []string, all bool) (out []l
 	return out
 }
 
-// routesOf returns the routes of a rule that stays for the host of an offence; none if it has conditions on
-// more than hosts and paths.
-func routesOf(rule lb.Rule, f expectations.Offence) (out []routing.Route) {
-	route := routing.Route{Action: rule.Action.Routing(), Ports: []int32{f.Port}}
-	if f.Now != "" {
-		ref := cluster.RefFrom(cluster.KindIngress, f.Now)
-		route.Source = diag.Source{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
-		route.Owner.Namespace, route.Owner.Name = ref.Namespace, ref.Name
+// routesOf returns the routes of a rule that stays for the host of an offence.
+func routesOf(rule lb.Rule, f expectations.Offence) []routing.Route {
+	out := slices.DeleteFunc(expectations.RoutesOf(rule, f.Port), func(r routing.Route) bool {
+		return !r.Host.Covers(f.Host)
+	})
+	if f.Now == "" {
+		return out
 	}
-	paths := []routing.Path{routing.Root}
-	for _, c := range rule.Conditions {
-		switch {
-		case c.Field == "path" && len(c.Regex) == 0:
-			paths = pathsOf(c.Values)
-		case c.Field != "host":
-			return nil
-		}
-	}
-	route.Owner.Order = math.MinInt
-	if rule.Condition("path") == nil && lb.SameAction(rule.Action, notFound) {
-		route.Owner.Order = math.MaxInt // it is behind all routes of its hosts
-	}
-	for _, route.Host = range rule.Hosts() {
-		for _, route.Path = range paths {
-			if route.Host.Covers(f.Host) {
-				out = append(out, route)
-			}
-		}
+	ref := cluster.RefFrom(cluster.KindIngress, f.Now)
+	for i := range out {
+		out[i].Source = diag.Source{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+		out[i].Owner.Namespace, out[i].Owner.Name = ref.Namespace, ref.Name
 	}
 	return out
 }
@@ -138,22 +120,4 @@ func keepGroups(built *model.Built, seen *lb.Observed) {
 			g.Targets = nil
 		}
 	}
-}
-
-// pathsOf returns the paths of the values of a condition.
-func pathsOf(values []string) (out []routing.Path) {
-	for _, value := range values {
-		path := routing.Path{Type: routing.Exact, Value: value}
-		parent, below := strings.CutSuffix(value, "/*")
-		switch {
-		case below && slices.Contains(values, parent) && !strings.ContainsAny(parent, "*?"):
-			continue // of the prefix
-		case strings.ContainsAny(value, "*?"):
-			path.Type = routing.Glob
-		case slices.Contains(values, value+"/*"):
-			path.Type = routing.Prefix
-		}
-		out = append(out, path)
-	}
-	return out
 }

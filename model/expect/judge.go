@@ -36,13 +36,19 @@ func (c *checker) judge(at place) judgement {
 	out.keys = make([]string, len(out.candidates))
 	for i, candidate := range out.candidates {
 		a := answerOf(at, candidate)
-		if !c.concerns(a) || len(c.must.problems(a)) == 0 {
+		if isUnknown(candidate) || !c.concerns(a) || len(c.must.problems(a)) == 0 {
 			continue
 		}
 		key, parts := c.exceptions(a)
 		out.keys[i], out.groups[key] = key, parts
 	}
 	return out
+}
+
+// isUnknown reports whether a candidate is a rule of the cloud of which no Ingress is known: it may be as the
+// expectation has it.
+func isUnknown(c compare.Candidate) bool {
+	return c.Owner.Name == "" && c.Action.Key() != routing.NotFound().Key()
 }
 
 // judgeFormer returns the judgement of the present answers at the place; nil without any.
