@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/nightly"
 )
@@ -69,7 +71,7 @@ func TestRandomFights(t *testing.T) {
 	}
 	t.Logf("-seed %d", first)
 	for life := range n {
-		if !t.Run(fmt.Sprint(first+life), func(t *testing.T) { fight(t, first+life, uint8((first+life)/2%3)) }) {
+		if !t.Run(fmt.Sprint(first+life), func(t *testing.T) { fight(t, first+life, uint8((first+life)/2%12)) }) {
 			return
 		}
 	}
@@ -77,7 +79,8 @@ func TestRandomFights(t *testing.T) {
 
 // A fighter draws what alice and bob do. Alice names hosts of her own, of which she never lets go of
 // the first, and no path that an expectation rules out. A class has the default precedence and misses, or
-// other misses, or the precedence of the order.
+// other misses, or the precedence of the order; in every second three, its hosts are shared, and alice comes
+// first; in every second six, paths of bob have conditions.
 //
 // In the fights with an odd seed, an expectation has hosts of alice, which bob may cover and must not
 // answer for, alice renames them, too, and the expectations are missing for some time.
@@ -85,6 +88,8 @@ type fighter struct {
 	sharedBench
 	*rand.Rand
 	named   bool
+	shared  bool                         // bob answers what alice does not ask for on her first host, which he names, too
+	when    bool                         // bob asks for conditions
 	missing bool                         // the expectations: what comes waits
 	wanted  map[string]map[string]string // by host of alice: the Service of each path
 	deleted map[string]bool              // hosts that alice deleted
@@ -101,7 +106,7 @@ func fight(t *testing.T, seed uint64, class uint8) {
 			b.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
 			objects = append(objects, b)
 		}
-		f.named = seed%2 == 1
+		f.named, f.shared, f.when = seed%2 == 1, class/3%2 == 1, class/6%2 == 1
 		f.sharedBench = newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
 			gated(c)
 			if f.named { // so that bob's wildcard takes no host of hers
@@ -113,6 +118,9 @@ func fight(t *testing.T, seed uint64, class uint8) {
 			case 2:
 				c.Precedence = v1alpha1.PrecedenceOrder
 			}
+			if f.shared {
+				c.Hosts, c.Order = v1alpha1.HostsShared, true
+			}
 			if f.IntN(2) == 0 {
 				c.DeletionPolicy = v1alpha1.DeletionPolicyRetain
 			}
@@ -121,7 +129,7 @@ func fight(t *testing.T, seed uint64, class uint8) {
 		f.succeed()
 		f.Grace = time.Minute
 		f.cloud.Rules = 40
-		f.put(joins("alice", "a0", "a0.example", "/p0"))
+		f.put(f.first(joins("alice", "a0", "a0.example", "/p0")))
 		f.wanted["a0.example"] = map[string]string{"/p0": "web"}
 		f.work()
 		for range 12 {
@@ -135,7 +143,7 @@ func fight(t *testing.T, seed uint64, class uint8) {
 				}
 			}
 			if f.check(); t.Failed() {
-				t.Logf("-seed %d\n%s", seed, strings.Join(f.log, "\n"))
+				t.Logf("-seed %d, class %d\n%s", seed, class, strings.Join(f.log, "\n"))
 				r := f.Records.Get(sharedKey)
 				t.Logf("%v", r.Conditions)
 				t.Logf("%v", r.LastPlan)
@@ -201,7 +209,15 @@ func (f *fighter) alice() {
 		ing.Spec.Rules[0].HTTP.Paths[j].Backend.Service = toService(f.wanted[host][p])
 	}
 	f.note("alice asks for %s%v", host, f.wanted[host])
-	f.put(ing)
+	f.put(f.first(ing))
+}
+
+// first has an Ingress of alice come before those of bob.
+func (f *fighter) first(ing *networkingv1.Ingress) *networkingv1.Ingress {
+	if f.shared {
+		ing.Annotations["fairlead.dev/order"] = "-1"
+	}
+	return ing
 }
 
 // forget drops what is wanted of an Ingress of alice.
@@ -322,6 +338,13 @@ func (f *fighter) askOfBob(name string) *networkingv1.Ingress {
 	if f.IntN(10) == 0 {
 		ing.Annotations["fairlead.dev/health-check-path"] = "not a path"
 	}
+	if f.when && f.IntN(3) > 0 {
+		when := []string{
+			`"header": {"x-fight": ["yes"]}`, `"query": {"fight": ["yes", "perhaps"]}`, `"method": ["POST"]`, `"source": ["192.0.2.0/24"]`,
+		}[f.IntN(4)]
+		ing.Annotations["fairlead.dev/conditions"] = "[{" + when + "}]"
+		f.note("bob asks in %s for %s", name, when)
+	}
 	for i := range ing.Spec.Rules {
 		b := &ing.Spec.Rules[i].HTTP.Paths[0].Backend
 		if b.Service = toService([]string{"web", "other", "missing"}[f.IntN(3)]); f.IntN(3) == 0 {
@@ -374,6 +397,18 @@ func failsBob(s plan.Step, seed uint32) error {
 	return all[h.Sum32()/2%6]
 }
 
+// asks returns requests for a host and a path: one without and one with what conditions of bob ask for.
+func (f *fighter) asks(host, path string) []routing.Request {
+	r := routing.Request{Port: 80, Host: host, Path: path, Method: "GET"}
+	if !f.when {
+		return []routing.Request{r}
+	}
+	all := r
+	all.Header, all.Query = map[string][]string{"x-fight": {"yes"}}, map[string][]string{"fight": {"yes"}}
+	all.Method, all.Source = "POST", netip.MustParseAddr("192.0.2.1")
+	return []routing.Request{r, all}
+}
+
 // check compares the answers with what alice asks for, and checks that no path that an expectation
 // rules out is forwarded.
 func (f *fighter) check() {
@@ -381,13 +416,9 @@ func (f *fighter) check() {
 	for host, paths := range f.wanted {
 		for i := range 6 {
 			path := "/p" + strconv.Itoa(i)
-			want := "404"
-			if s, asked := paths[path]; asked {
-				want = "alice/" + s
-			}
-			f.answers(host, path, want)
+			f.checkPath(host, path, paths[path])
 		}
-		f.answers(host, "/admin", "404")
+		f.checkPath(host, "/admin", "")
 		name, _, _ := strings.Cut(host, ".")
 		if ing := f.find("alice", name); len(ing.Status.LoadBalancer.Ingress) == 0 {
 			f.Errorf("%s of alice has no address", name)
@@ -408,17 +439,43 @@ func (f *fighter) check() {
 		}
 	}
 	for _, host := range f.hostsOfAlice() {
-		got := f.answer(host, "/p0")
-		if _, wanted := f.wanted[host]; f.named && !wanted && strings.HasPrefix(got, "alice/") {
-			f.Errorf("%s that alice has given up is answered by %s", host, got)
-		}
-		if hers := host == "a1.example" || host == "a2.example"; f.named && hers && strings.HasPrefix(got, "bob/") {
-			f.Errorf("%s/p0 is answered by %s", host, got)
+		for _, r := range f.asks(host, "/p0") {
+			got := f.answerTo(r)
+			if _, wanted := f.wanted[host]; f.named && !wanted && strings.HasPrefix(got, "alice/") {
+				f.Errorf("%s that alice has given up is answered by %s", host, got)
+			}
+			if hers := host == "a1.example" || host == "a2.example"; f.named && hers && strings.HasPrefix(got, "bob/") {
+				f.Errorf("%s/p0 is answered by %s", host, got)
+			}
 		}
 	}
 	for _, host := range []string{"b0.example", "b1.example", "x.b.example", "other.example"} {
-		if got := f.answer(host, "/admin"); strings.Contains(got, "/") {
-			f.Errorf("%s/admin is forwarded to %s", host, got)
+		for _, r := range f.asks(host, "/admin") {
+			if got := f.answerTo(r); strings.Contains(got, "/") {
+				f.Errorf("%s/admin is forwarded to %s", host, got)
+			}
+		}
+	}
+}
+
+// checkPath checks what answers for a path of a host of alice: her Service, or 404 without one. Where hosts
+// are shared, bob may answer what she does not ask for, and where he names the host, too, requests that
+// fulfil his conditions.
+func (f *fighter) checkPath(host, path, service string) {
+	f.Helper()
+	for _, r := range f.asks(host, path) {
+		got, want := f.answerTo(r), "404"
+		if service != "" {
+			want = "alice/" + service
+		}
+		mayBob := f.shared && path != "/admin" && (service == "" || host == "a0.example" && r.Method == "POST")
+		mayStatus := f.shared && path == "/admin"
+		switch {
+		case got == want:
+		case mayBob && !strings.HasPrefix(got, "alice/") && got != "closed":
+		case mayStatus && !strings.Contains(got, "/") && got != "closed":
+		default:
+			f.Errorf("%s %s%s is answered by %s, want %s", r.Method, host, path, got, want)
 		}
 	}
 }

@@ -129,6 +129,12 @@ func (b sharedBench) work() {
 // answer returns the namespace and the Service whose target group answers a request, or the status.
 func (b sharedBench) answer(host, path string) string {
 	b.Helper()
+	return b.answerTo(routing.Request{Port: 80, Host: host, Path: path, Method: "GET"})
+}
+
+// answerTo does so for a request to port 80.
+func (b sharedBench) answerTo(r routing.Request) string {
+	b.Helper()
 	seen, err := b.cloud.Cloud.Observe(b.Context(), sharedKey, false)
 	if err != nil {
 		b.Fatal(err)
@@ -137,7 +143,7 @@ func (b sharedBench) answer(host, path string) string {
 	if l == nil {
 		return "closed"
 	}
-	_, action := l.Plain().Match(routing.Request{Port: 80, Host: host, Path: path, Method: "GET"}, b.cloud.Capabilities(lb.Class{}).Dialect)
+	_, action := l.Plain().Match(r, b.cloud.Capabilities(lb.Class{}).Dialect)
 	if groups := action.Groups(); len(groups) > 0 {
 		name, _, _ := strings.Cut(string(groups[0]), ":")
 		return name
