@@ -6,5 +6,5 @@
 // come down to lists of entries (entries.go), which package requests compares. A difference is
 // described with a shortest request (change.go), and precedence.Table.Match has to answer that
 // request differently, too. Settings that decide which clients can connect are compared, too
-// (exposure.go). What a port newly serves is compared with all ports of before (served.go, guard.go).
+// (exposure.go). What a port newly serves is compared with all ports of before (served.go, admission.go).
 package compare

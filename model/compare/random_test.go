@@ -129,7 +129,7 @@ var (
 
 // several draws load balancers before, and after with moves between them.
 func several(g *tables.Generator) (before, after []routing.Config) {
-	guarded := func(c routing.Config) routing.Config {
+	protected := func(c routing.Config) routing.Config {
 		c.Key = routing.Key(fmt.Sprintf("fairlead/test/%c/internal", 'a'+g.IntN(4)))
 		if c.Settings.Scheme = "internal"; g.IntN(2) == 0 {
 			c.Settings.Scheme = "internet-facing"
@@ -151,17 +151,17 @@ func several(g *tables.Generator) (before, after []routing.Config) {
 		c.Certificates = certificates
 		return c
 	}
-	first := guarded(g.Config())
-	second := guarded(g.Config())
+	first := protected(g.Config())
+	second := protected(g.Config())
 	before = []routing.Config{first, second}
 	for i, c := range before {
 		switch g.IntN(4) {
 		case 0: // as it was
 			after = append(after, c)
 		case 1: // renamed, or moved to the other's key
-			after = append(after, guarded(c))
+			after = append(after, protected(c))
 		case 2:
-			after = append(after, guarded(g.Changed(c)))
+			after = append(after, protected(g.Changed(c)))
 		default: // a part moves to the other
 			other := before[1-i]
 			other.Routes = append(slices.Clone(other.Routes), c.Routes[:1+g.IntN(len(c.Routes))]...)

@@ -42,7 +42,7 @@ func (s servedSearch) newlyServed(mine []*hostComparison) []*hostComparison {
 			s.after)
 		for _, class := range classes {
 			c := servedComparison{hostComparison: newHostComparison(s.pair, l.Port, class),
-				servedSearch: s, guards: map[string]guard{}}
+				servedSearch: s, admissions: map[string]admission{}}
 			c.compare()
 			out = append(out, c.hostComparison)
 		}
@@ -106,22 +106,22 @@ func allHosts(tables []*precedence.Table) []routing.Host {
 type servedComparison struct {
 	*hostComparison
 	servedSearch
-	guards map[string]guard // by answer
+	admissions map[string]admission // by answer
 }
 
 func (c *servedComparison) compare() {
 	c.compareAddresses()
-	c.compareGuards()
+	c.compareAdmissions()
 }
 
-// compareGuards adds the requests that a port asks for less than those before.
-func (c *servedComparison) compareGuards() {
+// compareAdmissions adds the requests that a port asks for less than those before.
+func (c *servedComparison) compareAdmissions() {
 	listener := listenerOn(c.after(), c.port)
 	lists := [][]requests.Entry{c.second}
 	for i, candidate := range c.now {
 		c.second[i].Answer = c.answer("a", c.after(), listener, candidate.Action)
 	}
-	if len(c.guards) == 0 {
+	if len(c.admissions) == 0 {
 		return
 	}
 	lists = append(lists, c.ways()...)
@@ -162,7 +162,7 @@ func (c *servedComparison) search(
 func (c *servedComparison) before() *precedence.Table { return c.hostComparison.before }
 func (c *servedComparison) after() *precedence.Table  { return c.hostComparison.after }
 
-// answer returns a text that stands for a guard and the Services behind it, "" if an action reaches
+// answer returns a text that stands for an admission and the Services behind it, "" if an action reaches
 // no Service.
 func (c *servedComparison) answer(
 	side string, t *precedence.Table, l *routing.Listener, a routing.Action,
@@ -170,23 +170,23 @@ func (c *servedComparison) answer(
 	if !Reaches(a, l.Protocol) {
 		return ""
 	}
-	g := guard{table: t, listener: l, shown: shownCertificate(t, l, c.class.Name)}
+	g := admission{table: t, listener: l, shown: shownCertificate(t, l, c.class.Name)}
 	key := fmt.Sprintf("%s %s %d", side, t.Key, l.Port)
 	if SignsIn(a) {
 		g.auth = a.Auth
 		key += " " + a.Auth.Key()
 	}
-	c.guards[key] = g
+	c.admissions[key] = g
 	for _, w := range a.On(l.Protocol).Forward {
 		key += "\t" + string(w.Backend)
 	}
 	return key
 }
 
-// mayLose reports whether a guard before asks for more than one after.
+// mayLose reports whether an admission before asks for more than one after.
 func (c *servedComparison) mayLose() bool {
-	for before, b := range c.guards {
-		for after, a := range c.guards {
+	for before, b := range c.admissions {
+		for after, a := range c.admissions {
 			if before[0] == 'b' && after[0] == 'a' && len(losses(b, a)) > 0 {
 				return true
 			}

@@ -12,23 +12,23 @@ import (
 // This file compares what ports of different load balancers ask for before a request gets to a
 // Service.
 
-// A guard is all that a request has to pass.
-type guard struct {
+// An admission is all that a request has to pass.
+type admission struct {
 	table    *precedence.Table
 	listener *routing.Listener
 	auth     *routing.Auth // nil if users need not sign in
 	shown    certificate   // for the host
 }
 
-// A loss is a protection that a guard had, and another one does not have, or may not have.
+// A loss is a protection that an admission had, and another one does not have, or may not have.
 type loss struct {
 	protection Protection // Less or Unknown
 	text       string
 	inbound    bool // it is about address ranges
 }
 
-// losses returns what a guard before asks for and one after does not.
-func losses(before, after guard) []loss {
+// losses returns what an admission before asks for and one after does not.
+func losses(before, after admission) []loss {
 	var out []loss
 	add := func(p Protection, setting, old, now string) {
 		if p == Less || p == Unknown {
@@ -69,29 +69,29 @@ func losses(before, after guard) []loss {
 	return out
 }
 
-// String describes a guard.
-func (g guard) String() string {
-	said := []string{string(g.listener.Protocol), schemeOf(g.table)}
-	if g.auth != nil {
-		said = append(said, "sign-in with "+g.auth.String())
+// String describes an admission.
+func (a admission) String() string {
+	said := []string{string(a.listener.Protocol), schemeOf(a.table)}
+	if a.auth != nil {
+		said = append(said, "sign-in with "+a.auth.String())
 	}
-	if len(g.listener.Inbound) > 0 {
-		said = append(said, "inbound ranges "+strings.Join(g.listener.Inbound, ", "))
+	if len(a.listener.Inbound) > 0 {
+		said = append(said, "inbound ranges "+strings.Join(a.listener.Inbound, ", "))
 	}
-	if m := g.listener.Mutual; m.Verifies() {
+	if m := a.listener.Mutual; m.Verifies() {
 		said = append(said, "mutual TLS "+mutualOf(m))
 	}
-	if g.listener.TLSPolicy != "" {
-		said = append(said, "TLS policy "+g.listener.TLSPolicy)
+	if a.listener.TLSPolicy != "" {
+		said = append(said, "TLS policy "+a.listener.TLSPolicy)
 	}
-	if p := g.table.Protection; p.Guarded() {
+	if p := a.table.Protection; p.HasWebACL() {
 		said = append(said, "web ACL "+p.WebACL)
 	}
-	return fmt.Sprintf("served before by %s port %d: %s", g.table.Key, g.listener.Port,
+	return fmt.Sprintf("served before by %s port %d: %s", a.table.Key, a.listener.Port,
 		strings.Join(said, "; "))
 }
 
-// A verdict compares the guard of a request with those before.
+// A verdict compares the admission of a request with those before.
 type verdict struct {
 	Protection
 	because string
@@ -106,8 +106,8 @@ func (v verdict) worseThan(o verdict) bool {
 
 // A way is what a port asked for before it forwarded a request to Services.
 type way struct {
-	guard    string // of guards, or own
-	backends []string
+	admission string // of admissions, or own
+	backends  []string
 }
 
 // waysOf returns the ways in answers.
@@ -144,7 +144,7 @@ func (c *servedComparison) verdict(answers []string) verdict {
 	before := waysOf(answers[1:])
 	for _, now := range waysOf(answers[:1]) {
 		for _, backend := range now.backends {
-			if v := c.since(waysTo(before, backend), c.guards[now.guard]); v.worseThan(out) {
+			if v := c.since(waysTo(before, backend), c.admissions[now.admission]); v.worseThan(out) {
 				out = v
 			}
 		}
@@ -152,17 +152,17 @@ func (c *servedComparison) verdict(answers []string) verdict {
 	return out
 }
 
-// since compares a guard with ways before. The request is less protected if each of them asked for
+// since compares an admission with ways before. The request is less protected if each of them asked for
 // something that is not asked for now.
-func (c *servedComparison) since(ways []way, after guard) verdict {
+func (c *servedComparison) since(ways []way, after admission) verdict {
 	same := verdict{Protection: Same}
 	var worst []loss
 	var ranges, details []string
 	for _, w := range ways {
-		if w.guard == own {
+		if w.admission == own {
 			return same
 		}
-		before := c.guards[w.guard]
+		before := c.admissions[w.admission]
 		lost := losses(before, after)
 		if len(lost) == 0 {
 			return same
