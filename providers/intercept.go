@@ -9,7 +9,7 @@ import (
 )
 
 // This file wraps the calls of a provider. Whatever holds for every call, or for every call that
-// changes something, is a Wrapper: metering, turns, read-only and guards.
+// changes something, is a Wrapper: metering, turns, read-only and Revocable.
 
 // A Call is a call of a Provider that is about to be made.
 type Call struct {

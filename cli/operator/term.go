@@ -68,10 +68,10 @@ func (t term) runTerm(ctx context.Context) (elected bool, err error) {
 		options.LeaderElectionResourceLockInterface = lease
 		checkLease, name = lease.checkHeld, lease.Identity()
 	}
-	guarded := providers.Guard(t.cloud.Term(), checkLease)
+	revocable := providers.NewRevocable(t.cloud.Term(), checkLease)
 	left := t.remaining(ctx)
 	// A manager that has lost its lease does not wait for the changes that are under way.
-	defer func() { err = errors.Join(err, guarded.Revoke(left())) }()
+	defer func() { err = errors.Join(err, revocable.Revoke(left())) }()
 	m, err := manager.New(t.config, options)
 	if err != nil {
 		return false, fmt.Errorf("starting the operator: %w", err)
@@ -82,7 +82,7 @@ func (t term) runTerm(ctx context.Context) (elected bool, err error) {
 	if err := m.Add(progress{m, t.logger, t.leaderElect}); err != nil {
 		return false, fmt.Errorf("adding the log of its progress: %w", err)
 	}
-	err = controllers.Add(ctx, m, t.options(guarded, checkLease, name))
+	err = controllers.Add(ctx, m, t.options(revocable, checkLease, name))
 	if err != nil {
 		return false, err
 	}

@@ -164,8 +164,8 @@ func TestALeaseIsAskedForBeforeEachCallThatChangesSomething(t *testing.T) {
 		sender := &silentClient{HTTPClient: config.HTTPClient, silent: func(string) bool { return false }}
 		config.HTTPClient = sender
 		p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: client.PublishedRates()})
-		guarded := providers.Guard(p, func() error { return may })
-		_, err := guarded.Apply(context.Background(), &lb.Observed{Key: key}, plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "shop/web:80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4"}})
+		revocable := providers.NewRevocable(p, func() error { return may })
+		_, err := revocable.Apply(context.Background(), &lb.Observed{Key: key}, plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "shop/web:80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4"}})
 		if !errors.Is(err, lost) {
 			t.Errorf("the error is %v", err)
 		}

@@ -286,7 +286,7 @@ type cloud struct {
 // cleanup timeout.
 func (s suite) cloud() cloud {
 	s.t.Helper()
-	c := cloud{guarded{s.open()}, s.keys(), s.t, s.timeout, func() {}}
+	c := cloud{checked{s.open()}, s.keys(), s.t, s.timeout, func() {}}
 	if s.cleanupTimeout > 0 {
 		var left error
 		c.done = sync.OnceFunc(func() { left = c.clear(s.cleanupTimeout) })
@@ -299,18 +299,18 @@ func (s suite) cloud() cloud {
 	return c
 }
 
-// guarded is a provider to which no step goes that its capabilities exclude.
-type guarded struct{ providers.Provider }
+// checked is a provider to which no step goes that its capabilities exclude.
+type checked struct{ providers.Provider }
 
-func (g guarded) Apply(
+func (c checked) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
-	if why := plan.Excluded(step, g.Capabilities(lb.Class{})); why != "" {
+	if why := plan.Excluded(step, c.Capabilities(lb.Class{})); why != "" {
 		return plan.Result{}, fmt.Errorf("this version of Fairlead plans %s with %s, which the "+
 			"capabilities exclude: report this as a defect of Fairlead, not of the provider",
 			describe(step), why)
 	}
-	return g.Provider.Apply(ctx, seen, step)
+	return c.Provider.Apply(ctx, seen, step)
 }
 
 func (c cloud) observe(key lb.Key) *lb.Observed {

@@ -283,13 +283,13 @@ func TestAPausedOperatorSendsNothing(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})))
 	lost := errors.New("the lease is lost")
-	guarded := providers.Guard(p, func() error {
+	revocable := providers.NewRevocable(p, func() error {
 		if attempts.Load() > 0 {
 			return lost
 		}
 		return nil
 	})
-	if _, err := guarded.Apply(t.Context(), &lb.Observed{Key: shop}, create); !errors.Is(err, lost) || attempts.Load() != 1 {
+	if _, err := revocable.Apply(t.Context(), &lb.Observed{Key: shop}, create); !errors.Is(err, lost) || attempts.Load() != 1 {
 		t.Errorf("told %v after %d attempts, want one", err, attempts.Load())
 	}
 }

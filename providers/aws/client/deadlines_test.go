@@ -169,11 +169,11 @@ func TestAnOperatorWithoutItsLeaseOnlyReads(t *testing.T) {
 	} {
 		var may error // as long as the change begins
 		made := false
-		guarded := providers.Guard(changer{call: func(ctx context.Context) error {
+		revocable := providers.NewRevocable(changer{call: func(ctx context.Context) error {
 			may = lost
 			return attempted(awsmiddleware.SetOperationName(ctx, operation), func(context.Context) error { made = true; return nil })
 		}}, func() error { return may })
-		_, err := guarded.Apply(t.Context(), &lb.Observed{}, plan.CreateTargetGroup{})
+		_, err := revocable.Apply(t.Context(), &lb.Observed{}, plan.CreateTargetGroup{})
 		if !errors.Is(err, want) || made != (want == nil) {
 			t.Errorf("%s is made: %v, %v; want the error %v", operation, made, err, want)
 		}

@@ -46,11 +46,11 @@ func TestARevokedProviderChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := slow{begun: make(chan struct{}), end: make(chan struct{})}
-			guarded, underWay, back := providers.Guard(cloud, nil), make(chan error, 1), make(chan struct{})
-			go func() { underWay <- change(guarded) }()
+			revocable, underWay, back := providers.NewRevocable(cloud, nil), make(chan error, 1), make(chan struct{})
+			go func() { underWay <- change(revocable) }()
 			<-cloud.begun
 			go func() {
-				if err := guarded.Revoke(time.Minute); err != nil {
+				if err := revocable.Revoke(time.Minute); err != nil {
 					t.Error(err)
 				}
 				close(back)
@@ -65,7 +65,7 @@ func TestARevokedProviderChangesNothing(t *testing.T) {
 				t.Errorf("a change that was under way is answered %v", err)
 			}
 			<-back
-			if change(guarded) == nil {
+			if change(revocable) == nil {
 				t.Error("the cloud was changed after Revoke")
 			}
 		})
@@ -86,13 +86,13 @@ func (s stuck) Apply(ctx context.Context, _ *lb.Observed, _ plan.Step) (plan.Res
 
 func TestAChangeThatTakesTooLongIsEnded(t *testing.T) {
 	cloud := stuck{begun: make(chan struct{})}
-	guarded, ended := providers.Guard(cloud, nil), make(chan error, 1)
+	revocable, ended := providers.NewRevocable(cloud, nil), make(chan error, 1)
 	go func() {
-		_, err := guarded.Apply(context.Background(), &lb.Observed{Key: "fairlead/ns/shop/internal"}, plan.DeleteLoadBalancer{})
+		_, err := revocable.Apply(context.Background(), &lb.Observed{Key: "fairlead/ns/shop/internal"}, plan.DeleteLoadBalancer{})
 		ended <- err
 	}()
 	<-cloud.begun
-	err := guarded.Revoke(10 * time.Millisecond)
+	err := revocable.Revoke(10 * time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "delete load balancer") || !strings.Contains(err.Error(), "fairlead/ns/shop/internal") {
 		t.Errorf("Revoke returned %v", err)
 	}
@@ -110,8 +110,8 @@ func TestNothingIsChangedWithoutTheLease(t *testing.T) {
 	lost := errors.New("the lease is lost")
 	var holds error
 	changes := 0
-	guarded := providers.Guard(counted{changes: &changes}, func() error { return holds })
-	change := func() error { return guarded.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil) }
+	revocable := providers.NewRevocable(counted{changes: &changes}, func() error { return holds })
+	change := func() error { return revocable.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil) }
 	if err := change(); err != nil {
 		t.Error(err)
 	}
@@ -125,29 +125,29 @@ func TestNothingIsChangedWithoutTheLease(t *testing.T) {
 }
 
 // A change that has begun asks again before each call that it makes: the lease may be lost in
-// between. Outside of a guarded provider nothing is asked.
+// between. Outside of a revocable provider nothing is asked.
 func TestAChangeAsksAgainWhetherItMayGoOn(t *testing.T) {
 	lost := errors.New("the lease is lost")
 	asked, changes := 0, 0
-	guarded := providers.Guard(counted{changes: &changes}, func() error {
+	revocable := providers.NewRevocable(counted{changes: &changes}, func() error {
 		if asked++; asked > 1 {
 			return lost
 		}
 		return nil
 	})
-	if err := guarded.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); changes != 1 || !errors.Is(err, lost) {
+	if err := revocable.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); changes != 1 || !errors.Is(err, lost) {
 		t.Errorf("%d changes have begun, and the last one ends with %v", changes, err)
 	}
 	if err := providers.MayWrite(t.Context()); err != nil {
-		t.Errorf("outside of a guarded provider: %v", err)
+		t.Errorf("outside of a revocable provider: %v", err)
 	}
 }
 
 // What a change is given ends with it: contexts that stay would pile up below the operator's own.
 func TestWhatAChangeIsGivenEndsWithIt(t *testing.T) {
 	var given <-chan struct{}
-	guarded := providers.Guard(keeping{given: &given}, nil)
-	if err := guarded.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); err != nil {
+	revocable := providers.NewRevocable(keeping{given: &given}, nil)
+	if err := revocable.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -171,15 +171,15 @@ func (k keeping) SetTargets(ctx context.Context, _ lb.Key, _ lb.GroupID, _ []lb.
 func TestAnIdleProviderIsRevokedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changes := 0
-		guarded := providers.Guard(counted{changes: &changes}, nil)
+		revocable := providers.NewRevocable(counted{changes: &changes}, nil)
 		for range 2 {
-			if err := guarded.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); err != nil {
+			if err := revocable.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); err != nil {
 				t.Error(err)
 			}
 		}
 		began := time.Now()
 		for range 2 {
-			if err := guarded.Revoke(time.Minute); err != nil || time.Since(began) > 0 {
+			if err := revocable.Revoke(time.Minute); err != nil || time.Since(began) > 0 {
 				t.Errorf("Revoke took %s and returned %v", time.Since(began), err)
 			}
 		}
@@ -189,12 +189,12 @@ func TestAnIdleProviderIsRevokedAtOnce(t *testing.T) {
 // Changes that had to be ended are named in order.
 func TestChangesThatWereEndedAreNamedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guarded := providers.Guard(waiting{}, nil)
+		revocable := providers.NewRevocable(waiting{}, nil)
 		for _, group := range []lb.GroupID{"d", "b", "a", "c", "f", "e"} {
-			go func() { _ = guarded.SetTargets(t.Context(), "key", group, nil) }()
+			go func() { _ = revocable.SetTargets(t.Context(), "key", group, nil) }()
 		}
 		synctest.Wait()
-		err := guarded.Revoke(time.Second)
+		err := revocable.Revoke(time.Second)
 		var at []int
 		for _, group := range []string{"a", "b", "c", "d", "e", "f"} {
 			at = append(at, strings.Index(fmt.Sprint(err), "targets of "+group+" of key"))

@@ -14,8 +14,8 @@ import (
 // This file ends the changes of an operator that may no longer change a cloud: it has lost its
 // lease, or was told to stop.
 
-// A Guarded is a provider that changes the cloud only while a check permits it.
-type Guarded struct {
+// A Revocable is a provider that changes the cloud only while a check permits it.
+type Revocable struct {
 	Provider
 	check func() error // returns the reason for which no change is permitted at the moment
 
@@ -31,23 +31,23 @@ type change struct {
 	end   context.CancelCauseFunc
 }
 
-// Guard returns a provider that makes changes until Revoke, and only while check returns nil. A nil
+// NewRevocable returns a provider that makes changes until Revoke, and only while check returns nil. A nil
 // check permits every change.
-func Guard(p Provider, check func() error) *Guarded {
+func NewRevocable(p Provider, check func() error) *Revocable {
 	if check == nil {
 		check = func() error { return nil }
 	}
-	g := &Guarded{check: check, changes: map[*change]bool{}, idle: make(chan struct{})}
-	g.Provider = Intercept(p, g.intercept)
-	return g
+	r := &Revocable{check: check, changes: map[*change]bool{}, idle: make(chan struct{})}
+	r.Provider = Intercept(p, r.intercept)
+	return r
 }
 
 // intercept registers the call while it is under way, if it changes something.
-func (g *Guarded) intercept(ctx context.Context, call Call, next Next) error {
+func (r *Revocable) intercept(ctx context.Context, call Call, next Next) error {
 	if !call.Changes() {
 		return next(ctx)
 	}
-	ctx, end, err := g.begin(ctx, fmt.Sprintf("%s of %s", call.Change(), call.Key))
+	ctx, end, err := r.begin(ctx, fmt.Sprintf("%s of %s", call.Change(), call.Key))
 	if err != nil {
 		return err
 	}
@@ -57,24 +57,24 @@ func (g *Guarded) intercept(ctx context.Context, call Call, next Next) error {
 
 // Revoke refuses further changes, and waits for those that are under way. After a timeout it ends
 // them, and returns an error that names them, without waiting for them.
-func (g *Guarded) Revoke(timeout time.Duration) error {
-	g.mu.Lock()
-	if !g.revoked {
-		g.revoked = true
-		g.closeIfIdle()
+func (r *Revocable) Revoke(timeout time.Duration) error {
+	r.mu.Lock()
+	if !r.revoked {
+		r.revoked = true
+		r.closeIfIdle()
 	}
-	g.mu.Unlock()
+	r.mu.Unlock()
 	late := time.NewTimer(timeout)
 	defer late.Stop()
 	select {
-	case <-g.idle:
+	case <-r.idle:
 		return nil
 	case <-late.C:
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var about []string
-	for c := range maps.Keys(g.changes) {
+	for c := range maps.Keys(r.changes) {
 		c.end(errEnded)
 		about = append(about, c.about)
 	}
@@ -90,33 +90,33 @@ func (g *Guarded) Revoke(timeout time.Duration) error {
 var errEnded = errors.New("the operator was told to stop, and the change took too long")
 
 // closeIfIdle closes idle if Revoke was called and no change is under way. The lock is held.
-func (g *Guarded) closeIfIdle() {
-	if g.revoked && len(g.changes) == 0 {
-		close(g.idle)
+func (r *Revocable) closeIfIdle() {
+	if r.revoked && len(r.changes) == 0 {
+		close(r.idle)
 	}
 }
 
 // begin registers a change, or returns the reason for which it may not be made.
-func (g *Guarded) begin(
+func (r *Revocable) begin(
 	ctx context.Context, about string,
 ) (during context.Context, end func(), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.revoked {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.revoked {
 		return nil, nil, fmt.Errorf("%s: %w", about, errRevoked)
 	}
-	if err := g.check(); err != nil {
+	if err := r.check(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", about, err)
 	}
-	during, cancel := context.WithCancelCause(context.WithValue(ctx, mayKey{}, g.check))
+	during, cancel := context.WithCancelCause(context.WithValue(ctx, mayKey{}, r.check))
 	c := &change{about, cancel}
-	g.changes[c] = true
+	r.changes[c] = true
 	return during, func() {
 		cancel(nil)
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		delete(g.changes, c)
-		g.closeIfIdle()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.changes, c)
+		r.closeIfIdle()
 	}, nil
 }
 
