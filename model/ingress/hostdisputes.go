@@ -45,7 +45,9 @@ func reportToClaimant(d HostDispute) diag.Diagnostic {
 			"this default backend answers on this Ingress's own hosts only", d.Owner)
 	case d.Host == routing.Any:
 		out.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
-			"what is for any host is not served here%s", d.Owner, remedy)
+			"rules without a host, and default backends, of other namespaces are not served on this load "+
+			"balancer: name a host in the rule, or ask the owner of the class for `allowedHosts` or "+
+			"`hosts: Shared`", d.Owner)
 	case d.Host == d.Taken:
 		out.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host,
 			d.Owner, remedy)

@@ -45,8 +45,8 @@ func (t *Table) reportShut(notes map[diag.Diagnostic]bool) {
 			done[owner] = true
 			notes[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
 				Message: fmt.Sprintf(
-					"a wildcard of another namespace stands for hosts that are listed, and what is for any host "+
-						"has more than %d paths for all of them: this host and those after it are not served over "+
+					"a wildcard of another namespace stands for hosts that are listed, and rules without a host "+
+						"have more than %d paths for all of them: this host and those after it are not served over "+
 						"HTTP; name them in rules", mostPassedOver)}] = true
 		}
 	}
