@@ -57,7 +57,7 @@ var steps = []failing{
 	{Step: plan.CreateLoadBalancer{}, ofAll: "all need it"},
 	{Step: plan.ModifyLoadBalancer{}, ofAll: "its settings are for all"},
 	{Step: plan.DeleteLoadBalancer{}, ofAll: "no Ingress is left"},
-	{Step: plan.GuardLoadBalancer{}, ofAll: "a load balancer has one web ACL"},
+	{Step: plan.SetWebACL{}, ofAll: "a load balancer has one web ACL"},
 	{Step: plan.ShieldLoadBalancer{}, ofAll: "it is shielded as a whole"},
 	{Step: plan.DeleteFirewall{}, ofAll: "it has one; no step comes after it"},
 	{Step: plan.CreateListener{}, ofAll: "all on its port need it"},

@@ -125,7 +125,7 @@ func requestedAt(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 		return m.Source(), true
 	case plan.ShieldLoadBalancer:
 		return m.Source(), m.DecidesAboutShield()
-	case plan.GuardLoadBalancer:
+	case plan.SetWebACL:
 		return m.Source(), m.DecidesAboutWebACL()
 	case plan.ImportCertificate, plan.ReplaceCertificate, plan.AttachCertificate:
 		at := slices.IndexFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })

@@ -38,7 +38,7 @@ func TestRejectedStepsAreToldToThoseBehindThem(t *testing.T) {
 		"a certificate's change": {plan.ReplaceCertificate{}, []diag.Source{place}, place.String(), ""},
 		"a certificate's use":    {plan.AttachCertificate{}, []diag.Source{place}, place.String(), ""},
 		"Shield":                 {plan.ShieldLoadBalancer{}, []diag.Source{place}, "", ""},
-		"a web ACL":              {plan.GuardLoadBalancer{}, []diag.Source{place}, "", ""},
+		"a web ACL":              {plan.SetWebACL{}, []diag.Source{place}, "", ""},
 	} {
 		r := providers.Rejection{Step: c.step, Origin: c.origin}
 		for m, want := range map[*ingress.Member]string{&a: c.a, &b: c.b} {

@@ -62,11 +62,11 @@ func wholeExposures(old, now *precedence.Table) []Exposure {
 	}
 	if before, after := old.Protection, now.Protection; before.WebACL != after.WebACL {
 		tell("web ACL", textOrNone(before.WebACL), textOrNone(after.WebACL),
-			compareGuard(before.Guarded(), after.Guarded()))
+			compareWebACL(before.HasWebACL(), after.HasWebACL()))
 	}
 	if before, after := old.Protection.Shield, now.Protection.Shield; before != after {
 		tell("shield", textOrNone(before), textOrNone(after),
-			compareGuard(before == routing.ShieldOn, after == routing.ShieldOn))
+			compareWebACL(before == routing.ShieldOn, after == routing.ShieldOn))
 	}
 	before, after := old.Settings.SecurityGroups, now.Settings.SecurityGroups
 	if !slices.Equal(before, after) {
@@ -92,8 +92,8 @@ func lessIf(open bool) Protection {
 	return More
 }
 
-// compareGuard compares whether there is a guard. Of two guards, the stricter one is not known.
-func compareGuard(before, after bool) Protection {
+// compareWebACL compares whether there is a web ACL. Of two, the stricter one is not known.
+func compareWebACL(before, after bool) Protection {
 	switch {
 	case before && after:
 		return Unknown
@@ -195,7 +195,7 @@ func mutualOf(m *routing.MutualAuthentication) string {
 
 // compareMutual compares the clients that are admitted by their certificates.
 func compareMutual(before, after *routing.MutualAuthentication) Protection {
-	if p := compareGuard(before.Verifies(), after.Verifies()); p != Unknown {
+	if p := compareWebACL(before.Verifies(), after.Verifies()); p != Unknown {
 		return p
 	}
 	if before.TrustStore == after.TrustStore && before.IgnoreExpiry != after.IgnoreExpiry {
@@ -242,7 +242,7 @@ func servesHost(t *precedence.Table, port int32, name string) bool {
 	return slices.ContainsFunc(all, func(c Candidate) bool { return c.Owner.Name != "" })
 }
 
-// compareCertificate is like compareGuard, but two certificates for a host protect it equally, and
+// compareCertificate is like compareWebACL, but two certificates for a host protect it equally, and
 // one whose names are not known may be for it.
 func compareCertificate(before, after certificate) Protection {
 	switch {
@@ -253,5 +253,5 @@ func compareCertificate(before, after certificate) Protection {
 	case before.nameless():
 		return Same
 	}
-	return compareGuard(before.valid, after.valid)
+	return compareWebACL(before.valid, after.valid)
 }

@@ -131,7 +131,7 @@ func (m Must) exposed(a answer) []string {
 	if len(m.InboundWithin) > 0 && !compare.Within(a.listener.Inbound, m.InboundWithin) {
 		out = append(out, "must come from "+list(m.InboundWithin))
 	}
-	if m.WebACL != nil && *m.WebACL != a.table.Protection.Guarded() {
+	if m.WebACL != nil && *m.WebACL != a.table.Protection.HasWebACL() {
 		out = append(out, fmt.Sprintf("must %spass a web ACL", notIf(*m.WebACL)))
 	}
 	if a.scheme() != "https" {

@@ -20,8 +20,8 @@ func Excluded(step Step, c lb.Capabilities) string {
 		return excludedAttributes(s.LoadBalancer.Settings.Attributes, c.BalancerAttributes, "")
 	case ModifyLoadBalancer:
 		return excludedAttributes(s.LoadBalancer.Settings.Attributes, c.BalancerAttributes, "")
-	case GuardLoadBalancer:
-		return said(!c.WebACLs && (lb.Protection{WebACL: s.WebACL}).Guarded(), "a web ACL")
+	case SetWebACL:
+		return said(!c.WebACLs && (lb.Protection{WebACL: s.WebACL}).HasWebACL(), "a web ACL")
 	case ShieldLoadBalancer:
 		return said(!c.Shields && s.Shield == lb.ShieldOn, "Shield Advanced")
 	case CreateTargetGroup:

@@ -63,7 +63,7 @@ func TestExcluded(t *testing.T) {
 		"protocol HTTPS":           plan.ModifyListener{Listener: lb.Listener{Protocol: routing.HTTPS}},
 		"a certificate":            plan.ImportCertificate{},
 		"redirect with status 302": does(lb.Action{Kind: "redirect", Status: 302}),
-		"web ACL":                  plan.GuardLoadBalancer{WebACL: "arn:a"},
+		"web ACL":                  plan.SetWebACL{WebACL: "arn:a"},
 		"Shield":                   plan.ShieldLoadBalancer{Shield: lb.ShieldOn},
 	} {
 		if got := plan.Excluded(step, small); !strings.Contains(got, want) {

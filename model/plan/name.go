@@ -15,7 +15,7 @@ import (
 func (CreateLoadBalancer) step() {}
 func (ModifyLoadBalancer) step() {}
 func (DeleteLoadBalancer) step() {}
-func (GuardLoadBalancer) step()  {}
+func (SetWebACL) step()          {}
 func (ShieldLoadBalancer) step() {}
 func (DeleteFirewall) step()     {}
 func (ImportCertificate) step()  {}
@@ -40,7 +40,7 @@ func (RespaceRules) step()       {}
 func (CreateLoadBalancer) Op() string { return "create load balancer" }
 func (ModifyLoadBalancer) Op() string { return "modify load balancer" }
 func (DeleteLoadBalancer) Op() string { return "delete load balancer" }
-func (GuardLoadBalancer) Op() string  { return "guard load balancer" }
+func (SetWebACL) Op() string          { return "set web ACL of" }
 func (ShieldLoadBalancer) Op() string { return "shield load balancer" }
 func (DeleteFirewall) Op() string     { return "delete firewall" }
 func (ImportCertificate) Op() string  { return "import certificate" }
@@ -65,7 +65,7 @@ func (RespaceRules) Op() string       { return "respace rules" }
 func (s CreateLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s ModifyLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s DeleteLoadBalancer) ID() string { return string(s.Key) }
-func (s GuardLoadBalancer) ID() string  { return string(s.Key) }
+func (s SetWebACL) ID() string          { return string(s.Key) }
 func (s ShieldLoadBalancer) ID() string { return string(s.Key) }
 func (s DeleteFirewall) ID() string     { return string(s.Key) }
 func (s ImportCertificate) ID() string  { return string(s.Certificate.ID) }
@@ -92,8 +92,8 @@ func ruleID(port int32, priority int) string { return fmt.Sprintf("%d/%d", port,
 func (s CreateLoadBalancer) Detail() string { return s.LoadBalancer.Settings.Scheme }
 func (s ModifyLoadBalancer) Detail() string { return "settings " + string(s.LoadBalancer.Digest) }
 func (s DeleteLoadBalancer) Detail() string { return "with its listeners and rules" }
-func (s GuardLoadBalancer) Detail() string {
-	return cmp.Or(s.WebACL, "with no web ACL of ours any more")
+func (s SetWebACL) Detail() string {
+	return cmp.Or(s.WebACL, "none of ours any more")
 }
 func (s ShieldLoadBalancer) Detail() string {
 	return cmp.Or(s.Shield, "with no shield of ours any more")

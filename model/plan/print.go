@@ -100,7 +100,7 @@ func (f Form) settings(b *strings.Builder, s Step) {
 		return
 	}
 	switch s.(type) {
-	case GuardLoadBalancer, ShieldLoadBalancer: // the line of the step has the new value
+	case SetWebACL, ShieldLoadBalancer: // the line of the step has the new value
 		compared = true
 		all = slices.DeleteFunc(all, func(one SettingChange) bool { return one.Old == "" })
 	default:
@@ -159,7 +159,7 @@ func (f Form) Settings(s Step) (all []SettingChange, compared bool) {
 		known = before != nil
 		delete(before, webACL)
 		delete(before, shield)
-	case GuardLoadBalancer:
+	case SetWebACL:
 		before = protectionSetting(webACL, k.LoadBalancer[webACL])
 		after = protectionSetting(webACL, s.WebACL)
 		known = k.LoadBalancer != nil

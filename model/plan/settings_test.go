@@ -93,7 +93,7 @@ func TestAPlanPrintsWhatChanges(t *testing.T) {
 	p := Plan{Key: "k", Steps: []Planned{
 		{Step: ModifyLoadBalancer{after}}, {Step: ModifyCertificate{after.Certificates[0]}},
 		{Step: ModifyTargetGroup{after.TargetGroups[0]}}, {Step: ModifyListener{after.Listeners[0]}},
-		{Step: GuardLoadBalancer{Key: "k"}}, {Step: ShieldLoadBalancer{Key: "k", Shield: "on"}},
+		{Step: SetWebACL{Key: "k"}}, {Step: ShieldLoadBalancer{Key: "k", Shield: "on"}},
 		{Step: CreateRule{Port: 443, Priority: 77, Rule: lb.Rule{Action: lb.Action{Kind: "fixed", Status: 404}}}},
 		{Step: RespaceRules{Port: 443, To: map[int]int{77: 78}}},
 	}}
@@ -112,7 +112,7 @@ func TestAPlanPrintsWhatChanges(t *testing.T) {
       health check path: /h → /new
   ~ modify listener 443  HTTPS, otherwise forward 
       inbound: 10.0.0.0/8 → 0.0.0.0/0
-  ~ guard load balancer k  with no web ACL of ours any more
+  ~ set web ACL of k  none of ours any more
       web ACL: acl → unset
   ~ shield load balancer k  on
   + create rule 443  any → fixed 404

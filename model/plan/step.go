@@ -47,8 +47,8 @@ type (
 	// certificates and the firewall.
 	DeleteLoadBalancer struct{ Key lb.Key }
 
-	// GuardLoadBalancer associates a web ACL with the load balancer, or disassociates it.
-	GuardLoadBalancer struct {
+	// SetWebACL associates a web ACL with the load balancer, or disassociates it.
+	SetWebACL struct {
 		Key    lb.Key
 		WebACL string
 	}
@@ -162,7 +162,7 @@ func (s DeleteLoadBalancer) Do(o *lb.Observed, _ Result) {
 }
 
 // Do sets the web ACL.
-func (s GuardLoadBalancer) Do(o *lb.Observed, _ Result) { o.Protection.WebACL = s.WebACL }
+func (s SetWebACL) Do(o *lb.Observed, _ Result) { o.Protection.WebACL = s.WebACL }
 
 // Do sets Shield Advanced.
 func (s ShieldLoadBalancer) Do(o *lb.Observed, _ Result) { o.Protection.Shield = s.Shield }

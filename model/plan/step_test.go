@@ -89,7 +89,7 @@ var done = map[string]struct {
 		},
 	},
 	"load balancer: a web ACL": {
-		plan.GuardLoadBalancer{Key: "k", WebACL: "acl"}, plan.Result{},
+		plan.SetWebACL{Key: "k", WebACL: "acl"}, plan.Result{},
 		func(o *lb.Observed) { o.Protection.WebACL = "acl" },
 	},
 	"load balancer: a shield": {

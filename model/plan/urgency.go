@@ -22,7 +22,7 @@ func (p Plan) Urgent() []bool {
 // connect, or changes the answers to served requests.
 func urgent(s Step) bool {
 	switch s.(type) {
-	case ModifyLoadBalancer, DeleteLoadBalancer, GuardLoadBalancer, ShieldLoadBalancer,
+	case ModifyLoadBalancer, DeleteLoadBalancer, SetWebACL, ShieldLoadBalancer,
 		ReplaceCertificate, DetachCertificate,
 		ModifyListener, DeleteListener, ModifyRule, DeleteRule:
 		return true

@@ -15,7 +15,7 @@ func TestWhatRestrictsIsUrgentAndWhatItNeeds(t *testing.T) {
 		{Step: plan.CreateRule{}, After: []int{1}},        // new
 		{Step: plan.ModifyRule{}, After: []int{2}},        // changes where requests go
 		{Step: plan.DeleteTargetGroup{}, After: []int{4}}, // tidies up
-		{Step: plan.GuardLoadBalancer{}},
+		{Step: plan.SetWebACL{}},
 		{Step: plan.DeleteRule{}},
 	}}
 	want := []bool{true, false, true, false, true, false, true, true}

@@ -15,7 +15,7 @@ import (
 //	------------------------------------------------------------------------------------------
 //	create load balancer    its first target group                  it is made although the account
 //	                                                                has no room for target groups
-//	guard load balancer     the load balancer, or, where there      requests are answered without
+//	set web ACL of          the load balancer, or, where there      requests are answered without
 //	                        is to be no web ACL any more, all       the web ACL that was asked for
 //	                        that is removed or changed
 //	shield load balancer    the load balancer                       -
@@ -26,7 +26,7 @@ import (
 //	modify target group     rules that share requests between it    the cloud refuses
 //	                        and others, if it is to keep clients
 //	create listener         load balancer with all its settings,    the cloud refuses, or it serves
-//	                        its web ACL, its certificates, the      without what guards it
+//	                        its web ACL, its certificates, the      without what protects it
 //	                        default's groups
 //	                        the one of another protocol is deleted  the cloud refuses
 //	park (create rule)      its groups' first targets, listener     the health check never starts

@@ -49,15 +49,15 @@ func (d *difference) addProtection() {
 	}
 	// a new load balancer has no protection that could stay
 	settled := want.WebACL != lb.Unsettled || !d.seen.Exists
-	if want.Guarded() && want.WebACL != seen.WebACL && settled {
-		d.webACLReady = d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: want.WebACL},
+	if want.HasWebACL() && want.WebACL != seen.WebACL && settled {
+		d.webACLReady = d.add(plan.SetWebACL{Key: d.want.Key, WebACL: want.WebACL},
 			places{}, d.loadBalancerReady)
 	}
 }
 
 // removeWebACL disassociates a web ACL that no Ingress wants, after all changes of rules.
 func (d *difference) removeWebACL() {
-	if want := d.want.Protection; want.Guarded() || want.WebACL == d.seen.Protection.WebACL {
+	if want := d.want.Protection; want.HasWebACL() || want.WebACL == d.seen.Protection.WebACL {
 		return
 	}
 	after := []int{d.loadBalancerReady}
@@ -66,7 +66,7 @@ func (d *difference) removeWebACL() {
 			after = append(after, m.at)
 		}
 	}
-	d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, places{},
+	d.add(plan.SetWebACL{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, places{},
 		after...)
 }
 

@@ -65,8 +65,8 @@ func TestAnUnsettledWebACLChangesNothing(t *testing.T) {
 			want.Protection.WebACL = c.want
 			var got []string
 			for _, s := range Diff(seen, want, lb.ALB()).Steps {
-				if guard, ok := s.Step.(plan.GuardLoadBalancer); ok {
-					got = append(got, guard.WebACL)
+				if set, ok := s.Step.(plan.SetWebACL); ok {
+					got = append(got, set.WebACL)
 				}
 			}
 			if !slices.Equal(got, c.steps) {
@@ -84,7 +84,7 @@ func TestAWebACLGoesLast(t *testing.T) {
 	want.Protection.WebACL = lb.NoWebACL
 	p := Diff(seen, want, lb.ALB())
 	for i, s := range p.Steps {
-		if _, guards := s.Step.(plan.GuardLoadBalancer); guards && (len(p.Steps) != 3 || len(s.After) < 2) {
+		if _, sets := s.Step.(plan.SetWebACL); sets && (len(p.Steps) != 3 || len(s.After) < 2) {
 			t.Errorf("step %d, behind %v: %v", i, s.After, named(p))
 		}
 	}
@@ -97,7 +97,7 @@ func TestARuleGoesOnceTheWebACLIsThere(t *testing.T) {
 	want := balancer(listener(80, rule("", "/*", fixed(200))))
 	want.Protection.WebACL = "edge"
 	if got := dependencies(Diff(seen, want, lb.ALB())); !slices.Equal(got, []string{
-		"guard load balancer fairlead/shop/web/internal", "delete rule 80/16661 < guard load balancer fairlead/shop/web/internal"}) {
+		"set web ACL of fairlead/shop/web/internal", "delete rule 80/16661 < set web ACL of fairlead/shop/web/internal"}) {
 		t.Errorf("the steps are %q", got)
 	}
 }

@@ -373,7 +373,7 @@ func TestWaits(t *testing.T) {
 		}, from: grouped(balancer(listener(80), listener(81, rule("a.test", "", forward("G")))), group("G", "10.0.0.1")), alter: ready,
 			to: grouped(balancer(defaulting(listener(80), forward("G")), listener(81)), group("G", "10.0.0.1"))},
 		{why: "a default action behind a web ACL", want: []string{
-			"0 guard load balancer fairlead/shop/web/internal",
+			"0 set web ACL of fairlead/shop/web/internal",
 			"1 modify listener 80 answering fixed 403 after 0",
 		}, from: balancer(listener(80)), to: func() lb.LoadBalancer {
 			b := balancer(defaulting(listener(80), fixed(403)))

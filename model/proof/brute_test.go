@@ -104,7 +104,7 @@ func (b *brute) do(o *lb.Observed, s plan.Step) error {
 		err = fails(l == nil || slices.Index(l.Certificates, s.Certificate) < 1, "no certificate to detach")
 	case plan.CreateLoadBalancer:
 		err = fails(o.Exists, "exists")
-	case plan.ModifyLoadBalancer, plan.GuardLoadBalancer, plan.ShieldLoadBalancer, plan.DeleteLoadBalancer:
+	case plan.ModifyLoadBalancer, plan.SetWebACL, plan.ShieldLoadBalancer, plan.DeleteLoadBalancer:
 		err = fails(!o.Exists, "does not exist")
 	case plan.CreateTargetGroup:
 		err = fails(o.TargetGroup(s.Group.ID) != nil, "exists")
@@ -400,7 +400,7 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	if !same(got, old) && !same(got, goal) && !(opens && standard) {
 		return fmt.Sprintf("%+v gets %v, not %v or %v", *r, got, old, goal)
 	}
-	if b.unguarded(o, got, old, goal) {
+	if b.withoutACL(o, got, old, goal) {
 		return fmt.Sprintf("%+v gets %v without the web ACL", *r, got)
 	}
 	if b.unverified(o, r.Port) && got != nil && !same(got, old) {
@@ -420,14 +420,14 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	return ""
 }
 
-// unguarded reports whether an answer is new and the web ACL that is asked for is not there yet, or
+// withoutACL reports whether an answer is new and the web ACL that is asked for is not there yet, or
 // is old and the one that is not asked for any more is gone.
-func (b *brute) unguarded(o *lb.Observed, got, old, goal *lb.Action) bool {
+func (b *brute) withoutACL(o *lb.Observed, got, old, goal *lb.Action) bool {
 	want, is := b.want.Protection, o.Protection.WebACL
 	switch {
 	case got == nil || want.WebACL == b.seen.Protection.WebACL:
 		return false
-	case want.Guarded():
+	case want.HasWebACL():
 		return is != want.WebACL && !same(got, old)
 	}
 	return is == want.WebACL && !same(got, goal)
@@ -461,7 +461,7 @@ func (b *brute) start() *lb.Observed {
 
 // arrived reports what is missing at the end.
 func (b *brute) arrived(o *lb.Observed) string {
-	if b.want.Protection.Guarded() && o.Protection.WebACL != b.want.Protection.WebACL {
+	if b.want.Protection.HasWebACL() && o.Protection.WebACL != b.want.Protection.WebACL {
 		return "the web ACL is missing"
 	}
 	if len(o.Listeners) != len(b.want.Listeners) {

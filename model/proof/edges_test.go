@@ -37,10 +37,10 @@ func TestEachKindOfOrderIsMissed(t *testing.T) {
 		"a group goes after the listener that names it":   both[plan.DeleteListener, plan.DeleteTargetGroup],
 		"a group goes after the rules that switch":        both[plan.ModifyRule, plan.DeleteTargetGroup],
 		"rules wait for clients to be verified":           both[plan.ModifyListener, plan.CreateRule],
-		"rules wait for the web ACL":                      both[plan.GuardLoadBalancer, plan.CreateRule],
-		"rules go after the web ACL is there":             both[plan.GuardLoadBalancer, plan.DeleteRule],
-		"a web ACL goes after the rules behind it":        both[plan.DeleteRule, plan.GuardLoadBalancer],
-		"a web ACL goes after the rules above those":      both[plan.CreateRule, plan.GuardLoadBalancer],
+		"rules wait for the web ACL":                      both[plan.SetWebACL, plan.CreateRule],
+		"rules go after the web ACL is there":             both[plan.SetWebACL, plan.DeleteRule],
+		"a web ACL goes after the rules behind it":        both[plan.DeleteRule, plan.SetWebACL],
+		"a web ACL goes after the rules above those":      both[plan.CreateRule, plan.SetWebACL],
 		"certificates are attached after they are there":  both[plan.ImportCertificate, plan.AttachCertificate],
 		"a certificate waits for its successor":           both[plan.AttachCertificate, plan.DetachCertificate],
 		"a default certificate waits for others":          both[plan.AttachCertificate, plan.ModifyListener],
@@ -58,7 +58,7 @@ func TestEachKindOfOrderIsMissed(t *testing.T) {
 		if n%10 == 0 {
 			seen = &lb.Observed{Key: want.Key}
 		}
-		d.guard(seen, &want)
+		d.webACL(seen, &want)
 		p := planner.Diff(seen, want, d.caps)
 		for name, kind := range kinds {
 			if missed[name] > 0 {

@@ -90,11 +90,11 @@ func (c *Course) groupsOfOthers() func(yield func(lb.GroupID) bool) {
 func (c *Course) checkEnd() {
 	acl := c.seen.Protection.WebACL
 	for _, s := range c.plan.Steps {
-		if guard, is := s.Step.(plan.GuardLoadBalancer); is {
-			acl = guard.WebACL
+		if set, is := s.Step.(plan.SetWebACL); is {
+			acl = set.WebACL
 		}
 	}
-	if want := c.want.Protection; want.Guarded() && want.WebACL != lb.Unsettled && want.WebACL != acl {
+	if want := c.want.Protection; want.HasWebACL() && want.WebACL != lb.Unsettled && want.WebACL != acl {
 		c.fail(c.AllSteps(), "after the plan, the web ACL is not there")
 	}
 	for port, p := range c.Ports {
@@ -140,7 +140,7 @@ func (c *Course) follow(i int, s plan.Step) {
 	switch s := s.(type) {
 	case plan.CreateLoadBalancer:
 		c.setFacts(i, true, balancer)
-	case plan.ModifyLoadBalancer, plan.GuardLoadBalancer, plan.ShieldLoadBalancer:
+	case plan.ModifyLoadBalancer, plan.SetWebACL, plan.ShieldLoadBalancer:
 		c.need(i, balancer)
 	case plan.DeleteLoadBalancer:
 		for port := range c.Ports {

@@ -72,8 +72,8 @@ type protection struct {
 func (c *checker) protections() (out []protection) {
 	for i, s := range c.plan.Steps {
 		switch s := s.Step.(type) {
-		case plan.GuardLoadBalancer:
-			out = append(out, protection{i, 0, c.want.Protection.Guarded(), "the web ACL"})
+		case plan.SetWebACL:
+			out = append(out, protection{i, 0, c.want.Protection.HasWebACL(), "the web ACL"})
 		case plan.ModifyListener:
 			port := s.Listener.Port
 			begins := func(p protection) bool { return p.port == port }
@@ -102,17 +102,17 @@ func (c *checker) checkProtections(v *Span) {
 		} else {
 			k.state, k.wrong = c.order[i], func(_, after *Span) bool { return !v.Same(after) }
 		}
-		unguarded := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
+		withoutACL := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
 			return p.comes && begins != never && begins != i && !c.MustPrecede(i, begins) ||
 				!p.comes && ends != never && !c.MustPrecede(ends, i)
 		}
-		if unguarded(v.Since, v.Until) {
+		if withoutACL(v.Since, v.Until) {
 			c.check(k, []*Span{v}, nil)
 			continue
 		}
 		for _, w := range c.nearRules(v) {
 			some, always := w.Above(v)
-			if some && (!always || unguarded(w.Until, w.Since)) && w.Overlaps(v) {
+			if some && (!always || withoutACL(w.Until, w.Since)) && w.Overlaps(v) {
 				c.check(k, []*Span{v, w}, nil)
 			}
 		}

@@ -82,8 +82,8 @@ func weightless(id lb.GroupID) lb.Action {
 }
 
 var (
-	guard   = plan.GuardLoadBalancer{Key: "k", WebACL: "edge"}
-	unguard = plan.GuardLoadBalancer{Key: "k", WebACL: lb.NoWebACL}
+	setACL  = plan.SetWebACL{Key: "k", WebACL: "edge"}
+	dropACL = plan.SetWebACL{Key: "k", WebACL: lb.NoWebACL}
 )
 
 // verifying returns a listener on port 443 that verifies the certificates of clients, or does not.
@@ -115,21 +115,21 @@ var promises = map[string]promise{
 		from:   []lb.Listener{http(fixed(404))},
 		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},
 		alter:  acl(lb.NoWebACL, "edge"),
-		steps:  []plan.Planned{done(guard), done(create(1, on("/x", forward("A"))), 0)},
+		steps:  []plan.Planned{done(setACL), done(create(1, on("/x", forward("A"))), 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}, {0, dropped, "the web ACL is not there"}},
 	},
 	"a changed action answers behind another web ACL": {
 		from:   []lb.Listener{http(fixed(404), on("/x", fixed(403)))},
 		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},
 		alter:  acl("other", "edge"),
-		steps:  []plan.Planned{done(guard), done(modify(1, on("/x", forward("A"))), 0)},
+		steps:  []plan.Planned{done(setACL), done(modify(1, on("/x", forward("A"))), 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}},
 	},
 	"a rule that is laid open answers behind the web ACL": {
 		from:   []lb.Listener{http(fixed(404), on("/x", fixed(403)), on("/*", forward("A")))},
 		to:     []lb.Listener{http(fixed(404), on("/*", forward("A")))},
 		alter:  acl(lb.NoWebACL, "edge"),
-		steps:  []plan.Planned{done(guard), done(remove(1, on("/x", fixed(403))), 0)},
+		steps:  []plan.Planned{done(setACL), done(remove(1, on("/x", fixed(403))), 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}},
 	},
 	"a new rule answers clients with certificates": {
@@ -148,14 +148,14 @@ var promises = map[string]promise{
 		from:   []lb.Listener{http(fixed(404))},
 		to:     []lb.Listener{http(forward("A"))},
 		alter:  acl(lb.NoWebACL, "edge"),
-		steps:  []plan.Planned{done(guard), done(plan.ModifyListener{Listener: http(forward("A"))}, 0)},
+		steps:  []plan.Planned{done(setACL), done(plan.ModifyListener{Listener: http(forward("A"))}, 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}},
 	},
 	"the web ACL stays until a rule behind it is gone": {
 		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")))},
 		to:     []lb.Listener{http(fixed(404))},
 		alter:  acl("edge", lb.NoWebACL),
-		steps:  []plan.Planned{done(remove(1, on("/x", forward("A")))), done(unguard, 0)},
+		steps:  []plan.Planned{done(remove(1, on("/x", forward("A")))), done(dropACL, 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}},
 	},
 	"the web ACL stays until a rule takes the requests behind it": {
@@ -165,7 +165,7 @@ var promises = map[string]promise{
 			acl("edge", lb.NoWebACL)(seen, want)
 			seen.Listeners[0].Rules[0].Priority = 9
 		},
-		steps:  []plan.Planned{done(create(1, on("/x", fixed(403)))), done(unguard, 0)},
+		steps:  []plan.Planned{done(create(1, on("/x", fixed(403)))), done(dropACL, 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}},
 	},
 	"the web ACL stays until new priorities have put a rule above the one behind it": {
@@ -173,7 +173,7 @@ var promises = map[string]promise{
 		to:    []lb.Listener{http(fixed(404), on("/*", fixed(403)), on("/x", forward("A")))},
 		alter: acl("edge", lb.NoWebACL),
 		steps: []plan.Planned{
-			done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}), done(create(10, on("/*", fixed(403))), 0), done(unguard, 1)},
+			done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}), done(create(10, on("/*", fixed(403))), 0), done(dropACL, 1)},
 		breaks: []breach{{1, 0, "without the web ACL"}, {2, 1, "without the web ACL"}},
 	},
 	"a path that needs a sign-in is never open": {
@@ -434,7 +434,7 @@ var promises = map[string]promise{
 			want.Protection.WebACL = "edge"
 		},
 		steps: []plan.Planned{
-			done(plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: "k"}}), done(guard, 0), done(plan.CreateListener{Listener: http(fixed(404))}, 0, 1)},
+			done(plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: "k"}}), done(setACL, 0), done(plan.CreateListener{Listener: http(fixed(404))}, 0, 1)},
 		breaks: []breach{{1, 0, "the load balancer"}},
 	},
 	"a load balancer goes last": {

@@ -232,8 +232,8 @@ func (d drawing) built(b lb.LoadBalancer) *lb.Observed {
 	return o
 }
 
-// guard has a web ACL attached, replaced or detached, one time in five.
-func (d drawing) guard(seen *lb.Observed, want *lb.LoadBalancer) {
+// webACL has a web ACL attached, replaced or detached, one time in five.
+func (d drawing) webACL(seen *lb.Observed, want *lb.LoadBalancer) {
 	if d.IntN(5) == 0 {
 		all := []string{lb.NoWebACL, "edge", "other"}
 		seen.Protection.WebACL, want.Protection.WebACL = all[d.IntN(3)], all[d.IntN(3)]

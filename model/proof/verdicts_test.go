@@ -92,7 +92,7 @@ func (w *walker) compare(n int) (of [2]tally, failure string) {
 		want = d.changed(from)
 	}
 	seen := d.built(from)
-	d.guard(seen, &want)
+	d.webACL(seen, &want)
 	p := planner.Diff(seen, want, d.caps)
 	for i := range of {
 		if i == 1 && !p.Empty() {

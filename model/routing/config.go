@@ -138,5 +138,5 @@ const (
 	Unsettled = "unsettled"
 )
 
-// Guarded reports whether a web ACL is wanted.
-func (p Protection) Guarded() bool { return p.WebACL != "" && p.WebACL != NoWebACL }
+// HasWebACL reports whether a web ACL is wanted.
+func (p Protection) HasWebACL() bool { return p.WebACL != "" && p.WebACL != NoWebACL }

@@ -76,7 +76,7 @@ var webACL = Type{
 }
 
 // IsWebACL reports whether a value names a web ACL.
-func IsWebACL(value string) bool { return routing.Protection{WebACL: value}.Guarded() }
+func IsWebACL(value string) bool { return routing.Protection{WebACL: value}.HasWebACL() }
 
 var providerName = Type{
 	words: "name of a provider",

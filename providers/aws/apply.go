@@ -34,7 +34,7 @@ func (p *Provider) apply(
 		return p.balancers.Modify(ctx, seen, s.LoadBalancer)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
-	case plan.GuardLoadBalancer:
+	case plan.SetWebACL:
 		return plan.Result{}, p.webACLs.Attach(ctx, seen, s.WebACL)
 	case plan.ShieldLoadBalancer:
 		return plan.Result{}, p.protections.Set(ctx, seen, s.Shield)

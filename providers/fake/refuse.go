@@ -109,8 +109,8 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		}
 	case plan.RespaceRules:
 		return c.refuseNumbers(o, s)
-	case plan.GuardLoadBalancer:
-		if (lb.Protection{WebACL: s.WebACL}).Guarded() {
+	case plan.SetWebACL:
+		if (lb.Protection{WebACL: s.WebACL}).HasWebACL() {
 			return rejected("there are no web ACLs")
 		}
 	case plan.ShieldLoadBalancer:

@@ -35,7 +35,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	for _, s := range []plan.Step{
 		plan.RegisterTargets{Group: "g"}, plan.AwaitTargets{Group: "g"}, plan.DeleteTargetGroup{Group: "g"}, plan.DeleteListener{Port: 80},
-		plan.AttachCertificate{Port: 80, Certificate: "c"}, plan.GuardLoadBalancer{WebACL: "w"}, plan.ShieldLoadBalancer{Shield: "on"}, plan.DeleteFirewall{},
+		plan.AttachCertificate{Port: 80, Certificate: "c"}, plan.SetWebACL{WebACL: "w"}, plan.ShieldLoadBalancer{Shield: "on"}, plan.DeleteFirewall{},
 		plan.DeleteRule{Port: 80, Priority: 10}, plan.ModifyTargetGroup{}, plan.ReplaceCertificate{Old: "c"}, plan.DeleteLoadBalancer{},
 	} {
 		add("POST", v1.PathSteps, key, text(step("z", s)))

@@ -122,7 +122,7 @@ func TestGoldenSteps(t *testing.T) {
 	seen := map[v1.Op]bool{}
 	for _, step := range []plan.Step{
 		plan.CreateLoadBalancer{LoadBalancer: balancer}, plan.ModifyLoadBalancer{LoadBalancer: balancer}, plan.DeleteLoadBalancer{Key: "shop"},
-		plan.GuardLoadBalancer{Key: "shop", WebACL: "guard"}, plan.ShieldLoadBalancer{Key: "shop", Shield: "on"}, plan.DeleteFirewall{Key: "shop"},
+		plan.SetWebACL{Key: "shop", WebACL: "guard"}, plan.ShieldLoadBalancer{Key: "shop", Shield: "on"}, plan.DeleteFirewall{Key: "shop"},
 		plan.ImportCertificate{Certificate: chain}, plan.ReplaceCertificate{Old: "sha256:old", New: chain}, plan.ModifyCertificate{Certificate: withoutPair},
 		plan.DeleteCertificate{Certificate: "sha256:0a1b"},
 		plan.CreateTargetGroup{Group: webGroup}, plan.ModifyTargetGroup{Group: webGroup}, plan.AwaitTargets{Group: "shop/web:80"}, plan.DeleteTargetGroup{Group: "shop/web:80"},

@@ -21,7 +21,7 @@ func EncodeStep(step plan.Step) v1.Step {
 		return v1.Step{Op: v1.ModifyLoadBalancer, LoadBalancer: encodeLoadBalancer(s.LoadBalancer)}
 	case plan.DeleteLoadBalancer:
 		return v1.Step{Op: v1.DeleteLoadBalancer}
-	case plan.GuardLoadBalancer:
+	case plan.SetWebACL:
 		return v1.Step{Op: v1.SetWebACL, WebACL: s.WebACL}
 	case plan.ShieldLoadBalancer:
 		return v1.Step{Op: v1.SetShield, Shield: s.Shield}
@@ -105,7 +105,7 @@ func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 	case v1.DeleteLoadBalancer:
 		return plan.DeleteLoadBalancer{Key: key}, nil
 	case v1.SetWebACL:
-		return plan.GuardLoadBalancer{Key: key, WebACL: s.WebACL}, nil
+		return plan.SetWebACL{Key: key, WebACL: s.WebACL}, nil
 	case v1.SetShield:
 		return plan.ShieldLoadBalancer{Key: key, Shield: s.Shield}, nil
 	case v1.DeleteFirewall:

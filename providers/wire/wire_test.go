@@ -56,7 +56,7 @@ var notSent = map[string]string{
 	"LoadBalancer.Withdrawn":      "the planner has used it",
 	"Rule.Stays":                  "the planner has used it",
 	"TargetGroup.NodeLabels":      "the operator chooses the targets",
-	"GuardLoadBalancer.Key":       "it is in the URL",
+	"SetWebACL.Key":               "it is in the URL",
 	"ShieldLoadBalancer.Key":      "it is in the URL",
 	"DeleteFirewall.Key":          "it is in the URL",
 	"DeleteLoadBalancer.Key":      "it is in the URL",
@@ -146,7 +146,7 @@ func canonical(r *rand.Rand, v reflect.Value) {
 func steps(r *rand.Rand) []plan.Step {
 	var out []plan.Step
 	for _, s := range []plan.Step{
-		&plan.CreateLoadBalancer{}, &plan.ModifyLoadBalancer{}, &plan.DeleteLoadBalancer{}, &plan.GuardLoadBalancer{}, &plan.ShieldLoadBalancer{},
+		&plan.CreateLoadBalancer{}, &plan.ModifyLoadBalancer{}, &plan.DeleteLoadBalancer{}, &plan.SetWebACL{}, &plan.ShieldLoadBalancer{},
 		&plan.DeleteFirewall{}, &plan.ImportCertificate{}, &plan.ReplaceCertificate{}, &plan.ModifyCertificate{}, &plan.DeleteCertificate{},
 		&plan.CreateTargetGroup{}, &plan.ModifyTargetGroup{}, &plan.RegisterTargets{}, &plan.AwaitTargets{}, &plan.DeleteTargetGroup{},
 		&plan.CreateListener{}, &plan.ModifyListener{}, &plan.AttachCertificate{}, &plan.DetachCertificate{}, &plan.DeleteListener{},

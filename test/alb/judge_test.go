@@ -78,8 +78,8 @@ func (w *world) verdict(asked []request) verdict {
 	caps := w.caps(s)
 	built := model.Compile(s, lb.Facts{WebACLs: w.webACLs}, caps)
 	v := verdict{open: map[int32]bool{}, admits: map[int32]bool{}, answers: map[request]string{}, pods: map[string][]string{}}
-	if guards := built.LoadBalancer.Protection; guards.Guarded() {
-		v.webACL = guards.WebACL
+	if p := built.LoadBalancer.Protection; p.HasWebACL() {
+		v.webACL = p.WebACL
 	}
 	speaks := map[int32]routing.Protocol{}
 	for _, l := range built.Table.Listeners {

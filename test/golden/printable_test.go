@@ -283,7 +283,7 @@ func TestTheDemoPrintsEscaped(t *testing.T) {
 // TestStepsArePrintedEscaped prints every kind of step with hostile text in every field.
 func TestStepsArePrintedEscaped(t *testing.T) {
 	steps := []plan.Step{
-		&plan.CreateLoadBalancer{}, &plan.ModifyLoadBalancer{}, &plan.DeleteLoadBalancer{}, &plan.GuardLoadBalancer{}, &plan.ShieldLoadBalancer{},
+		&plan.CreateLoadBalancer{}, &plan.ModifyLoadBalancer{}, &plan.DeleteLoadBalancer{}, &plan.SetWebACL{}, &plan.ShieldLoadBalancer{},
 		&plan.DeleteFirewall{}, &plan.ImportCertificate{}, &plan.ReplaceCertificate{}, &plan.ModifyCertificate{}, &plan.DeleteCertificate{},
 		&plan.CreateTargetGroup{}, &plan.ModifyTargetGroup{}, &plan.RegisterTargets{}, &plan.AwaitTargets{}, &plan.DeleteTargetGroup{},
 		&plan.CreateListener{}, &plan.ModifyListener{}, &plan.AttachCertificate{}, &plan.DetachCertificate{}, &plan.DeleteListener{},

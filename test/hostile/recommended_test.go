@@ -90,7 +90,7 @@ func TestTheRecommendedClass(t *testing.T) {
 		},
 		"no web ACL": {
 			tenants("bob", "evil", "tls", "2019", "b.example.com", "/", "fairlead.dev/wafv2-acl: none"),
-			[]string{"told bob/evil AnnotationNotAllowed", `printed "guard load balancer fairlead/@public/internet-facing  shared-edge"`},
+			[]string{"told bob/evil AnnotationNotAllowed", `printed "set web ACL of fairlead/@public/internet-facing  shared-edge"`},
 		},
 		"plain HTTP": {
 			tenants("bob", "evil", "tls", "2019", "b.example.com", "/", `fairlead.dev/listen-ports: "HTTP:443"`), []string{"told bob/evil AnnotationNotAllowed"},

@@ -125,7 +125,7 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 	arn := seen.Handle
 	var err error
 	switch {
-	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.ReroutedLately(arn):
+	case !(lb.Protection{WebACL: want}).HasWebACL() && w.releases.ReroutedLately(arn):
 		return fmt.Errorf(
 			"rules of %s that ask for a web ACL were deleted a moment ago: %w", arn, providers.ErrPending,
 		)

@@ -67,7 +67,7 @@ func (r *Releases) ReleaseUnused(seen *lb.Observed, step plan.Step) {
 	}
 	switch step.(type) {
 	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.DeleteRule:
-		if seen.Protection.Guarded() {
+		if seen.Protection.HasWebACL() {
 			r.rerouted.Wait(seen.Handle, r.settle, r.settle)
 		}
 		r.keepRedirectPorts(seen, after)
