@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -405,7 +406,7 @@ func (f *fighter) asks(host, path string) []routing.Request {
 	}
 	all := r
 	all.Header, all.Query = map[string][]string{"x-fight": {"yes"}}, map[string][]string{"fight": {"yes"}}
-	all.Method, all.Source = "POST", netip.MustParseAddr("192.0.2.1")
+	all.Method, all.Source = http.MethodPost, netip.MustParseAddr("192.0.2.1")
 	return []routing.Request{r, all}
 }
 
@@ -468,7 +469,7 @@ func (f *fighter) checkPath(host, path, service string) {
 		if service != "" {
 			want = "alice/" + service
 		}
-		mayBob := f.shared && path != "/admin" && (service == "" || host == "a0.example" && r.Method == "POST")
+		mayBob := f.shared && path != "/admin" && (service == "" || host == "a0.example" && r.Method == http.MethodPost)
 		mayStatus := f.shared && path == "/admin"
 		switch {
 		case got == want:
