@@ -249,7 +249,7 @@ func TestAnEntryForAllHostsGivesNoListedHostAway(t *testing.T) {
 				q := routing.Request{Port: 443, Host: host, Path: path}
 				if a, b := one.Match(q), two.Match(q); a.Action.Key() != b.Action.Key() {
 					t.Errorf("world %d: https://%s%s is answered by %s (%s), and with the entry by %s (%s)", n,
-						host, path, a.Action.Key(), a.Why, b.Action.Key(), b.Why)
+						host, path, a.Action.Key(), a.Why(), b.Action.Key(), b.Why())
 				}
 			}
 		}
@@ -297,7 +297,7 @@ func TestRulesWithoutAHostAreNotForListedHosts(t *testing.T) {
 				compared++
 				if a.Action.Key() != b.Action.Key() {
 					t.Errorf("world %d: https://%s%s is answered by %s (%s), and with the other Ingress by %s (%s)", n,
-						host, path, a.Action.Key(), a.Why, b.Action.Key(), b.Why)
+						host, path, a.Action.Key(), a.Why(), b.Action.Key(), b.Why())
 				}
 			}
 		}
