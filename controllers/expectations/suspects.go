@@ -125,19 +125,22 @@ func (d *differences) addForgotten(lost []int32, is func(routing.Owner) bool) {
 	}
 }
 
-// addRules adds the accepted rules of a listener that the cloud does not have, or has behind one that
-// keeps requests from them, and the rules that were not accepted.
+// addRules adds the accepted rules of a listener that the cloud does not have, or has behind another one of
+// them that keeps requests from them, and the rules that were not accepted.
 func (d *differences) addRules(seen, accepted []lb.Rule, c lb.Dialect) {
 	is := map[string]bool{}
 	for _, r := range accepted {
 		is[r.Key()] = true
 	}
+	var there []lb.Rule
 	for _, r := range seen {
-		if !is[r.Key()] {
+		if is[r.Key()] {
+			there = append(there, r)
+		} else {
 			d.addGone(r)
 		}
 	}
-	for _, r := range lb.Unserved(seen, accepted, c) {
+	for _, r := range lb.Unserved(there, accepted, c) {
 		for _, source := range r.Origin {
 			d.unserved[source] = true
 		}
