@@ -13,17 +13,19 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file holds back Ingresses of which the record has no version, as it was full. There is nothing of
-// them to compile. But rules of the cloud that answer requests for which an Ingress of another namespace
+// This file holds back Ingresses of which the record has no version, as it was full, or that are left out.
+// There is nothing of them to compile. But rules of the cloud that answer requests for which an Ingress of another namespace
 // would violate an expectation stay, as routes of the table.
 
-// forgotten returns the Ingresses of other namespaces without a version that may answer the requests of an
-// offence now: the one that does, or all of them where that is not known, as after a restart.
+// forgotten returns the Ingresses of other namespaces that a plan has nothing of, as they have no version or
+// are left out, and that may answer the requests of an offence now: the one that does, or all of them where
+// that is not known, as after a restart.
 func (o outcome) forgotten(f expectations.Offence) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Snapshot.Recorded.Members)) {
 		m := o.Snapshot.Recorded.Members[name]
-		if m.Served && m.LastAccepted == nil && namespaceOf(name) != namespaceOf(f.Next) &&
+		isMissing := m.LastAccepted == nil || slices.Contains(o.Hold.Ingresses, name)
+		if m.Served && isMissing && namespaceOf(name) != namespaceOf(f.Next) &&
 			(f.Now == "" || f.Now == name) {
 			out = append(out, name)
 		}

@@ -336,8 +336,8 @@ func TestHostsOfForgottenVersionsThatAreGivenUp(t *testing.T) {
 	})
 }
 
-// A Backend of bob makes 11 hosts violate an expectation, and they are not served any more: alice's
-// Ingress for all hosts stays.
+// A Backend of bob makes 11 hosts violate an expectation, and his Ingress is left out: alice's Ingress for
+// all hosts stays, and is kept from these hosts by the rules that the cloud has of his.
 func TestHostsThatAreLeftOutHarmNoNeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		backend := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "admin"}}
@@ -370,7 +370,7 @@ func TestHostsThatAreLeftOutHarmNoNeighbour(t *testing.T) {
 		}
 		r.put(joins("carol", "web", "carol.example", "/new"))
 		r.settle()
-		r.answers("h10.example", "/admin", "404")
+		r.answers("h10.example", "/admin", "403")
 		r.answers("z.example", "/", "alice/web")
 		r.answers("carol.example", "/new", "carol/web")
 	})

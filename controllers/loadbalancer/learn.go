@@ -59,7 +59,7 @@ func (o outcome) learn(next *records.Record, now time.Time) {
 		switch {
 		case served && leftOut && !slices.ContainsFunc(o.Built.Table.Members,
 			func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
-			known.Served, known.LastAccepted = false, nil
+			known.Served, known.LastAccepted = slices.Contains(o.Kept, m.Owner.String()), nil // of rules that stay
 		case !o.Observed.Exists && o.complete():
 			known.Served = false // it has no load balancer
 		case served && refused[m.Source()] == "" && !o.holds(m.Owner.String()):
