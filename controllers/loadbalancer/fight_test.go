@@ -56,6 +56,8 @@ func FuzzFight(f *testing.F) {
 	f.Add(uint64(5107794820704837757), uint8(0))                       // a rule of bob that stays is behind another one, and before one of alice
 	f.Add(uint64(8267861501896243175), uint8(8267861501896243175/2%3)) // what a version that is forgotten asks for is not served yet
 	f.Add(uint64(8575902266379780376), uint8(2))                       // a rule of bob that stays, as it covers another one, is before a 404
+	f.Add(uint64(7522329832836349893), uint8(10))                      // without expectations, an Ingress of bob with conditions is left out
+	f.Add(uint64(4409755026493401366), uint8(3))                       // a rule of alice is to become one of bob, which fails
 	f.Fuzz(fight)
 }
 

@@ -127,7 +127,12 @@ func (w *without) leaveOut(x providers.Rejection) {
 			w.stays(s.Port, s.Rule)
 			return
 		}
-		w.changed[place{port: s.Port, rule: s.Rule.MatchKey()}] = s.Priority
+		at := place{port: s.Port, rule: s.Rule.MatchKey()}
+		if isOfOthers(w.seen.Listener(s.Port).Rule(s.Priority).Action, x.Origin) { // which do not wait to lose it
+			w.created[at] = true
+			return
+		}
+		w.changed[at] = s.Priority
 		if !w.closes(x.Origin) {
 			w.putBack(s.Port, s.Priority, nil)
 		}
@@ -502,7 +507,7 @@ func (w *without) changeListener(l *lb.Listener, answers *answers) {
 		case fixed, w.needs(rule.Action), w.holds(rule.Origin):
 			parts := present(seen, rule)
 			for i := range parts {
-				if w.closes(rule.Origin) {
+				if w.closes(rule.Origin) || isOfOthers(parts[i].Action, rule.Origin) {
 					parts[i].Action = unavailable
 				}
 				answers.add(l.Port, rule.Origin, &parts[i].Action)
@@ -513,6 +518,15 @@ func (w *without) changeListener(l *lb.Listener, answers *answers) {
 		rules = append(rules, rule)
 	}
 	l.Rules = rules
+}
+
+// isOfOthers reports whether an action forwards to target groups of which none is of a namespace of routes:
+// these took the place of others, which gave it up.
+func isOfOthers(a lb.Action, routes []diag.Source) bool {
+	namespaces := plan.NamespacesOf(lb.Rule{Action: a})
+	return len(namespaces) > 0 && len(routes) > 0 && !slices.ContainsFunc(routes, func(s diag.Source) bool {
+		return slices.Contains(namespaces, s.Namespace)
+	})
 }
 
 // holds reports whether routes are of a held Ingress.
