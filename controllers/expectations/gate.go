@@ -50,9 +50,9 @@ type verdict struct {
 	Judgement
 }
 
-// mostVerdicts is the number of verdicts that are remembered for a load balancer: those on a plan,
-// and on the plans without the changes of the namespaces that violate an expectation.
-const mostVerdicts = 3
+// mostVerdicts is the number of verdicts that are remembered for a load balancer: those on a plan, and on the
+// plans with less and less of the changes of the namespaces that violate an expectation.
+const mostVerdicts = 8
 
 // Judge decides whether a plan may be carried out.
 func (g *Gate) Judge(set *Set, c Change) Judgement {

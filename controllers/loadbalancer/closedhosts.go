@@ -21,15 +21,11 @@ const mostClosed = 10
 
 // closes reports whether closing its host ends an offence: another namespace's Ingress covers the
 // host, which no rule names. A host that the namespace of that Ingress gave up itself is closed
-// only if holding the namespace back does not help. By are the Ingresses that gave the host up.
-func (c *causes) closes(o outcome, f expectations.Offence, by []string) bool {
+// only if holding the namespace back does not help.
+func (c *causes) closes(o outcome, f expectations.Offence) bool {
 	next := namespaceOf(f.Next)
-	if f.Next == "" || f.Host == routing.Any || isNamed(o.Built.Table, f.Host, f.Port) ||
-		isClosed(o.Hold, closing(o, f).Host, f.Port) {
-		return false
-	}
-	own := func(name string) bool { return namespaceOf(name) == next }
-	return slices.Contains(o.Hold.Namespaces, next) || !own(f.Now) && !slices.ContainsFunc(by, own)
+	return f.Next != "" && f.Host != routing.Any && !isNamed(o.Built.Table, f.Host, f.Port) &&
+		!isClosed(o.Hold, closing(o, f).Host, f.Port) && (isHeld(o.Hold, next) || namespaceOf(f.Now) != next)
 }
 
 // closing returns the offence of the host that is to be closed: if a wildcard that covered the host
@@ -46,9 +42,9 @@ func closing(o outcome, f expectations.Offence) expectations.Offence {
 // close adds the host of an offence to the closed ones. It is false if the namespace that gave the
 // host up has too many of them, and so may wait instead.
 func (c *causes) close(
-	hold *ingress.Hold, o outcome, f expectations.Offence, by []string, limited bool,
+	hold *ingress.Hold, o outcome, f expectations.Offence, limited bool,
 ) bool {
-	from := giver(o, f, by)
+	from := giver(o, f, c.changedNamers(f))
 	if f = closing(o, f); isClosed(*hold, f.Host, f.Port) {
 		return true
 	}

@@ -35,7 +35,10 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 	if first.Forbidden == "" {
 		return first
 	}
-	c := causes{r: r, facts: facts, changed: changedIngresses(snap), named: namedHosts(snap)}
+	c := causes{r: r, facts: facts, changed: changedIngresses(snap), changing: map[string]bool{}, named: namedHosts(snap)}
+	for name := range c.changed {
+		c.changing[namespaceOf(name)] = true
+	}
 	last, told := first, first.Expectations
 	for {
 		hold := c.holdMore(last)
@@ -89,15 +92,14 @@ func (r *Reconciler) planKeeping(ctx context.Context, snap *gather.Snapshot, fac
 
 // A causes finds the namespaces because of which a plan is not permitted.
 type causes struct {
-	r       *Reconciler
-	facts   lb.Facts
-	changed map[string]bool // Ingresses whose present version is not served yet
+	r        *Reconciler
+	facts    lb.Facts
+	changed  map[string]bool // Ingresses whose present version is not served yet
+	changing map[string]bool // their namespaces
 	// named has the Ingresses that named a host when they were last accepted.
 	named map[routing.Host][]string
 	// suspects can have caused the violations, by the Ingresses that are left out.
 	suspects map[string]expectations.Suspects
-	// doubtful are namespaces and Ingresses that may be held back because of another one's change.
-	doubtful []string
 	// closed are the offences for which hosts are closed.
 	closed []expectations.Closing
 }
@@ -127,65 +129,61 @@ func (c *causes) holdMore(o outcome) ingress.Hold {
 
 func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 	hold := o.Hold
-	isHeld := func(namespace string) bool { return slices.Contains(o.Hold.Namespaces, namespace) }
-	add := func(namespace string) {
-		if namespace != "" {
-			hold.Namespaces = with(hold.Namespaces, namespace)
-		}
-	}
-	doubt := func(names ...string) { c.doubtful = with(c.doubtful, names...) }
-	// The Ingress that gives up what it answered waits, and if that does not help, its namespace.
-	keep := func(name string) {
-		namespace := namespaceOf(name)
-		if slices.ContainsFunc(o.Hold.Accepted, func(n string) bool { return namespaceOf(n) == namespace }) {
-			add(namespace)
-		} else {
-			hold.Accepted = with(hold.Accepted, name)
-		}
-	}
 	for _, f := range o.Expectations.Offences {
-		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
-		by := c.namersOf(f, func(name string) bool { return c.changed[name] })
-		others := c.namersOf(f, func(name string) bool { return c.changed[name] && !isHeld(namespaceOf(name)) })
-		forgotten := o.forgotten(f)
+		next, givers := namespaceOf(f.Next), c.givers(o, f)
 		switch {
-		case c.changed[f.Next] && !isHeld(next):
-			if add(next); len(forgotten) > 0 || slices.ContainsFunc(append(others, f.Now), func(name string) bool {
-				return c.changed[name] && namespaceOf(name) != next
-			}) {
-				doubt(next)
+		case c.changing[next] && !isHeld(o.Hold, next):
+			hold.Namespaces = with(hold.Namespaces, next)
+		case c.closes(o, f) && c.close(&hold, o, f, limited):
+		case len(givers) > 0:
+			for _, name := range givers {
+				// If it does not help that the Ingress waits, its namespace does.
+				if namespace := namespaceOf(name); holdsOneOf(o.Hold, namespace) {
+					hold.Namespaces = with(hold.Namespaces, namespace)
+				} else {
+					hold.Accepted = with(hold.Accepted, name)
+				}
 			}
-		case c.closes(o, f, by) && c.close(&hold, o, f, by, limited):
-			if isHeld(next) { // what it asks for elsewhere may be permitted
-				doubt(next)
-			}
-		case slices.ContainsFunc(forgotten, func(name string) bool { return !o.holds(name) }):
-			hold.Accepted = with(hold.Accepted, forgotten...)
-			doubt(forgotten...)
-		case c.changed[f.Now] && !isHeld(now):
-			keep(f.Now)
-		case len(others) > 0:
-			for _, name := range others {
-				keep(name)
-				doubt(name, namespaceOf(name)) // another one may be the cause
-			}
-		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
-		case c.suspectsOf(o, next).StandsAlone(f):
+		case f.Next != "" && c.suspectsOf(o, next).StandsAlone(f):
 			hold.Ingresses = with(hold.Ingresses, f.Next)
 			if leavesOutOf(o.Hold, next) { // others of the namespace are behind it
 				hold.Ingresses = with(hold.Ingresses, c.namersOf(f, func(name string) bool {
 					return namespaceOf(name) == next && !slices.Contains(o.Hold.Ingresses, name)
 				})...)
 			}
-		case f.Now == "" && c.changes(next) && !isHeld(next): // what it had elsewhere may have covered this
-			add(next)
-			doubt(next)
 		}
 	}
-	for _, namespace := range o.Proof.namespaces() {
-		add(namespace)
-	}
+	hold.Namespaces = with(hold.Namespaces, o.Proof.namespaces()...)
 	return hold
+}
+
+// givers returns the Ingresses that change, or whose versions are forgotten, and that may have kept the
+// requests of an offence from the Ingress that would answer them: those that answer them now, or named the
+// host. They are of namespaces that are not held back.
+func (c *causes) givers(o outcome, f expectations.Offence) []string {
+	all := o.forgotten(f)
+	if c.changed[f.Now] {
+		all = with(all, f.Now)
+	}
+	all = with(all, c.changedNamers(f)...)
+	return slices.DeleteFunc(all, func(name string) bool {
+		return isHeld(o.Hold, namespaceOf(name)) || slices.Contains(o.Hold.Ingresses, name)
+	})
+}
+
+// changedNamers returns the Ingresses that change and named the host of an offence.
+func (c *causes) changedNamers(f expectations.Offence) []string {
+	return c.namersOf(f, func(name string) bool { return c.changed[name] })
+}
+
+// isHeld reports whether all changes of a namespace are held back.
+func isHeld(hold ingress.Hold, namespace string) bool {
+	return slices.Contains(hold.Namespaces, namespace)
+}
+
+// holdsOneOf reports whether the change of an Ingress of a namespace is held back.
+func holdsOneOf(hold ingress.Hold, namespace string) bool {
+	return slices.ContainsFunc(hold.Accepted, func(name string) bool { return namespaceOf(name) == namespace })
 }
 
 // with returns a list that has names, too. The list that is passed stays as it is.
@@ -200,16 +198,6 @@ func with(list []string, names ...string) []string {
 
 func namespaceOf(ingress string) string {
 	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
-}
-
-// changes reports whether an Ingress of a namespace changed.
-func (c *causes) changes(namespace string) bool {
-	for name := range c.changed {
-		if namespaceOf(name) == namespace {
-			return true
-		}
-	}
-	return false
 }
 
 // leavesOutOf reports whether an Ingress of a namespace is left out.
@@ -238,27 +226,23 @@ func (c *causes) suspectsOf(o outcome, namespace string) expectations.Suspects {
 	return known
 }
 
-// release makes a permitted plan again without holding back those who may have been held back
-// because of another namespace's change, and without closing hosts, if that is permitted, too.
+// release makes a permitted plan again with less held back, one by one, if that is permitted, too: another
+// namespace may be the cause. The plan with nothing held back is not permitted.
 func (c *causes) release(o outcome,
 	plan func(ingress.Hold) outcome) outcome {
 	try := func(hold ingress.Hold) {
-		if hold.Equal(o.Hold) {
+		if hold.Equal(o.Hold) || hold.Empty() {
 			return
 		}
 		if less := plan(hold); less.Forbidden == "" {
 			o = less
 		}
 	}
-	for _, name := range c.doubtful {
+	for _, name := range slices.Concat(o.Hold.Namespaces, o.Hold.Accepted) {
 		hold := o.Hold
 		is := func(n string) bool { return n == name }
 		hold.Namespaces = slices.DeleteFunc(slices.Clone(hold.Namespaces), is)
 		hold.Accepted = slices.DeleteFunc(slices.Clone(hold.Accepted), is)
-		try(hold)
-	}
-	if hold := o.Hold; hold.Delays() {
-		hold.Closed = nil
 		try(hold)
 	}
 	return o
