@@ -5,10 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -157,4 +162,36 @@ func TestABindingIsToldOfErrors(t *testing.T) {
 			t.Error("another Service has the binding")
 		}
 	})
+}
+
+// The EndpointSlices of a Service with both families are those of the target group's family.
+func TestATargetGroupHasAFamily(t *testing.T) {
+	for family, want := range map[string]string{"ipv4": "10.0.0.1", "ipv6": "2001:db8::1"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newBinding(t)
+			service := &corev1.Service{}
+			if err := c.client.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, service); err != nil {
+				t.Fatal(err)
+			}
+			service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+			if err := c.client.Update(t.Context(), service); err != nil {
+				t.Fatal(err)
+			}
+			c.pods(nil, nil)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1-1"}}
+			pod.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "2001:db8::1"}}
+			c.create(pod)
+			for address, of := range map[string]discoveryv1.AddressType{"10.0.0.1": discoveryv1.AddressTypeIPv4, "2001:db8::1": discoveryv1.AddressTypeIPv6} {
+				c.create(&discoveryv1.EndpointSlice{
+					ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "web-" + strings.ToLower(string(of)), Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+					AddressType: of, Ports: []discoveryv1.EndpointPort{{Port: new(int32(8080))}},
+					Endpoints: []discoveryv1.Endpoint{{Addresses: []string{address}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod.Name},
+						Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+				})
+			}
+			c.Book.Bind(t.Context(), bound.Key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{},
+				lb.TargetGroup{ID: bound.ID, Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP, Family: family}, nil)
+			c.reconcile(family, false, want)
+		})
+	}
 }

@@ -165,7 +165,7 @@ type Found struct {
 // again.
 func Find(c *classSpec, b routing.Backend, now Objects) Found {
 	ref := ReferenceTo(b.Service, b.Port, b.TargetType)
-	ref.NodeLabels = b.NodeLabels
+	ref.NodeLabels, ref.Family = b.NodeLabels, b.Family
 	r := Resolve(c, ref, now)
 	out := Found{
 		Targets: r.Backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed,

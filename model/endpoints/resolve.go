@@ -29,6 +29,7 @@ type Reference struct {
 	PortNumber     int32
 	TargetType     string
 	NodeLabels     string // of the nodes that are targets, as in routing.Backend
+	Family         string // of the target group, where it is there already; "" for that of the Service
 	TargetProtocol TargetProtocol
 	Provider       string // settings that only the provider understands, of a Backend
 }
@@ -64,7 +65,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 		Port:       routing.ServicePort(cmp.Or(ref.PortName, strconv.Itoa(int(ref.PortNumber)))),
 		TargetType: ref.TargetType,
 		NodeLabels: ref.NodeLabels,
-		Family:     familyOf(behind.Service, behind.Slices),
+		Family:     cmp.Or(ref.Family, familyOf(behind.Service, behind.Slices)),
 		Provider:   ref.Provider,
 	}}
 	r.lookUp(c, ref, behind)
