@@ -308,7 +308,7 @@ func TestRulesThatOthersMadeAreRemovedWithAStatementMore(t *testing.T) {
 				w.restart()
 				w.serve("more", map[string]string{"/": "web"})
 				err := w.rest()
-				if c.removed == (err != nil) || err != nil && !strings.Contains(err.Error(), `under "Rules that others have made"`) {
+				if c.removed == (err != nil) || err != nil && !strings.Contains(err.Error(), `under "Rules from other tools"`) {
 					t.Errorf("it comes to rest with: %v", err)
 				}
 				w.seen = must(w.cloud.Observe(t.Context(), w.key, false))

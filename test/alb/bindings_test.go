@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
-	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file registers targets in target groups that others made, for TargetGroupBindings.
@@ -25,7 +24,9 @@ import (
 // those of others stay, even those that are draining. Nothing else is written, and one that is deleted is
 // missing.
 func TestTargetsAreRegisteredInATargetGroupOfOthers(t *testing.T) {
-	inBubble(t, albsim.Options{Authorize: permitted("edge")}, func(w *world) {
+	policy := operator().Policy
+	policy.Statement = append(slices.Clone(policy.Statement), statementOf(t, "RegisterTargetsOfOthers"))
+	inBubble(t, albsim.Options{Authorize: policy.Allows}, func(w *world) {
 		api := elbapi.NewFromConfig(w.sim.OwnersConfig())
 		group, key := lb.GroupID(w.theirs("edge")), routing.NewBindingKey("shop", "web", "")
 		if _, err := api.RegisterTargets(w.Context(), &elbapi.RegisterTargetsInput{TargetGroupArn: sdk.String(string(group)),
@@ -99,22 +100,17 @@ func TestTargetsAreRegisteredInATargetGroupOfOthers(t *testing.T) {
 	})
 }
 
-// permitted returns the operator's policy with the statement that docs/how-to/migrate.md asks for.
-func permitted(group string) func(iam.Ask) bool {
-	policy := operator().allow
-	return func(a iam.Ask) bool {
-		own := a.Action == "elasticloadbalancing:RegisterTargets" || a.Action == "elasticloadbalancing:DeregisterTargets"
-		return own && strings.Contains(a.Resource, ":targetgroup/"+group+"/") || policy(a)
-	}
-}
-
-// The operator's policy has no permission for target groups of others.
+// The operator's policy has no permission for target groups of others: the error says which action on which of
+// them is missing, and where that is documented.
 func TestThePolicyKeepsTargetsOutOfTargetGroupsOfOthers(t *testing.T) {
 	inBubble(t, unjudged(albsim.Options{}), func(w *world) {
 		group := lb.GroupID(w.theirs("pay"))
 		err := w.cloud.SetTargets(w.Context(), routing.NewBindingKey("shop", "web", ""), group, []lb.Target{{Address: "10.0.1.1", Port: 8080}})
-		if !errors.Is(err, providers.ErrDenied) {
-			t.Errorf("the error is %v", err)
+		for _, says := range []string{"allow the operator's role elasticloadbalancing:RegisterTargets on " + string(group),
+			"docs/how-to/iam.md", `under "Target groups from other tools"`} {
+			if !errors.Is(err, providers.ErrDenied) || !strings.Contains(err.Error(), says) {
+				t.Errorf("the error is %v, want %q in it", err, says)
+			}
 		}
 	})
 }
