@@ -56,7 +56,7 @@ kind: TargetGroupBinding
 metadata: {namespace: shop, name: old, labels: {a: b}}
 spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/old/0"}
 `
-	permits := strings.Replace(ours, "scheme: internal", `targetGroupBindings: [{targetGroups: ["*:targetgroup/old/*"]}]`, 1)
+	permits := strings.Replace(ours, "scheme: internal", `targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["*:targetgroup/old/*"]}]`, 1)
 	permits = strings.Replace(permits, `"*:`, `"arn:*:`, 1)
 	const scheme = "alb.ingress.kubernetes.io/scheme: internet-facing"
 	cases := map[string]struct {

@@ -104,7 +104,7 @@ func (w bound) permit(groups ...string) {
 		}
 		class.Spec.TargetGroupBindings = nil
 		if len(groups) > 0 {
-			class.Spec.TargetGroupBindings = []v1alpha1.BoundTargetGroups{{TargetGroups: groups}}
+			class.Spec.TargetGroupBindings = []v1alpha1.BoundTargetGroups{{NamespaceSelector: &metav1.LabelSelector{}, TargetGroups: groups}}
 		}
 		return w.Update(w.Context(), class)
 	})

@@ -408,8 +408,9 @@ type AllowedHosts struct {
 
 // BoundTargetGroups are target groups in which some namespaces may have endpoints registered.
 type BoundTargetGroups struct {
-	// NamespaceSelector selects the namespaces; an empty selector selects all.
-	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector,omitzero"`
+	// NamespaceSelector selects the namespaces; an empty selector selects all. As it lets them have requests of
+	// others, it cannot be left out.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
 	// TargetGroups are the ARNs, in which * stands for any text. A TargetGroupBinding can name a target
 	// group by its name if its ARN is written in full.
 	// +listType=atomic

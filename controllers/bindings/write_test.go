@@ -43,7 +43,7 @@ func newShared(t *testing.T) (*Reconciler, client.Client) {
 	b.Spec = alb.BindingSpec{TargetGroupARN: string(shared), MultiClusterTargetGroup: true,
 		ServiceRef: alb.BoundService{Name: "web", Port: intstr.FromInt32(80)}}
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
-	class.Spec.TargetGroupBindings = []v1alpha1.BoundTargetGroups{{TargetGroups: []string{"arn:*"}}}
+	class.Spec.TargetGroupBindings = []v1alpha1.BoundTargetGroups{{NamespaceSelector: &metav1.LabelSelector{}, TargetGroups: []string{"arn:*"}}}
 	of := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
 	of.Spec = networkingv1.IngressClassSpec{Controller: ingress.ControllerName, Parameters: &networkingv1.IngressClassParametersReference{
 		APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "alb"}}

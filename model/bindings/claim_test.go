@@ -32,7 +32,7 @@ func binding(edits ...func(*alb.TargetGroupBinding)) *alb.TargetGroupBinding {
 
 // permits returns a class that lets some namespaces have endpoints in some target groups.
 func permits(name, namespace string, groups ...string) *ingress.Class {
-	entry := v1alpha1.BoundTargetGroups{TargetGroups: groups}
+	entry := v1alpha1.BoundTargetGroups{NamespaceSelector: &metav1.LabelSelector{}, TargetGroups: groups}
 	if namespace != "" {
 		entry.NamespaceSelector.MatchLabels = map[string]string{"kubernetes.io/metadata.name": namespace}
 	}

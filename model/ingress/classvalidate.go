@@ -48,9 +48,12 @@ func validateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 	}
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
-	for i := range spec.TargetGroupBindings {
-		errs = append(errs, validateSelector(&spec.TargetGroupBindings[i].NamespaceSelector,
-			at.Child("targetGroupBindings").Index(i).Child("namespaceSelector"))...)
+	for i, b := range spec.TargetGroupBindings {
+		selector := at.Child("targetGroupBindings").Index(i).Child("namespaceSelector")
+		if b.NamespaceSelector == nil {
+			errs = append(errs, field.Required(selector, "an empty one, {}, selects all namespaces"))
+		}
+		errs = append(errs, validateSelector(b.NamespaceSelector, selector)...)
 	}
 	return append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
 }

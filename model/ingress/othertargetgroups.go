@@ -38,7 +38,7 @@ func (c *Class) allowsTargetGroup(arn string) bool {
 // endpoints registered: ARNs, in which * stands for any text.
 func (c *Class) BoundTargetGroups(namespace map[string]string) (arns []string) {
 	for _, entry := range c.TargetGroupBindings {
-		if selects(&entry.NamespaceSelector, namespace) {
+		if selects(entry.NamespaceSelector, namespace) {
 			arns = append(arns, entry.TargetGroups...)
 		}
 	}

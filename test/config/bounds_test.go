@@ -42,7 +42,7 @@ var specsOfClasses = map[string]string{
 	"annotations": `{annotations: [group]}`, "targetPorts": `{targetPorts: ["80"]}`, "tags": `{tags: {a: b}}`,
 	"groups":              `{groups: [{name: a, owner: a, namespaceSelector: {}}]}`,
 	"allowedTargetGroups": `{allowedTargetGroups: ["arn:*"]}`,
-	"targetGroupBindings": `{targetGroupBindings: [{targetGroups: ["arn:*"]}]}`,
+	"targetGroupBindings": `{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`,
 
 	"allowedHosts": `{allowedHosts: [{hosts: [a]}]}`, "expectations": `{expectations: {namespace: a, name: a}}`,
 	"ports": `{ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: a}}]}`,
