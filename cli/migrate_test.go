@@ -77,7 +77,7 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		"a binding without permission": {migrateIngress(scheme) + binding, nil, exitLess,
 			"ask the owner of a class to add it to `targetGroupBindings`"},
 		"a binding": {permits + class + "---\n" + migrateIngress("a: b") + binding, nil, exitDone,
-			"class alb permits it; 0 targets of Service shop/web"},
+			"class alb permits it; the endpoints of Service shop/web"},
 		"a binding of the controller": {migrateIngress(scheme) + strings.Replace(binding, "a: b", "ingress.k8s.aws/stack: b", 1), nil,
 			exitDone, "1 of 1 Ingresses can move as they are"},
 		"the class is broken": {strings.Replace(ours, "scheme: internal", "securityGroups: [a], inbound: [10.0.0.0/8]", 1) +

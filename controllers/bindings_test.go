@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -201,7 +203,7 @@ func TestBindingsAreServed(t *testing.T) {
 	w.permit(string(green))
 	w.has(green, 1)
 
-	// A class that is missing freezes it.
+	// A class that is missing leaves it as it is.
 	class := &networkingv1.IngressClass{}
 	if err := w.Get(t.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
 		t.Fatal(err)
@@ -209,7 +211,7 @@ func TestBindingsAreServed(t *testing.T) {
 	if err := w.Delete(t.Context(), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}); err != nil {
 		t.Fatal(err)
 	}
-	w.says("web", string(diag.ClassMissing), "stay as they are")
+	w.says("web", string(diag.ClassMissing), "registered as before")
 	w.calm()
 	w.has(green, 1)
 
@@ -218,47 +220,246 @@ func TestBindingsAreServed(t *testing.T) {
 	class.ResourceVersion, class.UID = "", ""
 	w.create(class)
 	w.run()
-	if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {
-		t.Fatal(err)
-	}
+	w.remove("web")
 	w.has(green, 0)
+}
+
+// others has targets in a target group that no binding has registered.
+func (w bound) others(group lb.GroupID, addresses ...string) {
+	w.Helper()
+	var targets []lb.Target
+	for _, a := range addresses {
+		targets = append(targets, lb.Target{Address: a, Port: 80})
+	}
+	if err := w.cloud.Cloud.SetTargets(w.Context(), routing.NewBindingKey(w.namespace, "any", ""), group, targets); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// remove deletes a binding, and waits until it is gone.
+func (w bound) remove(name string) {
+	w.Helper()
+	if err := w.Delete(w.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}); err != nil {
+		w.Fatal(err)
+	}
 	w.eventually(func() error {
-		_, err := w.binding("web")
-		return noError(client.IgnoreNotFound(err) == nil && err != nil, "the binding is still there: %v", err)
+		_, err := w.binding(name)
+		return noError(client.IgnoreNotFound(err) == nil && err != nil, "binding %s is still there: %v", name, err)
 	})
 }
 
-// A forged memory takes no targets from a target group that no class lets the namespace have, and none that
-// another binding has.
-func TestAMemoryThatIsForged(t *testing.T) {
+// restarts has another operator begin.
+func (w bound) restarts(edits ...func(*settings)) {
+	w.Helper()
+	w.stop()
+	w.run(edits...)
+}
+
+// records returns the records of bindings.
+func (w bound) records() []v1alpha1.LoadBalancer {
+	w.Helper()
+	var list v1alpha1.LoadBalancerList
+	if err := w.List(w.Context(), &list, client.MatchingLabels{"fairlead.dev/target-group-binding": w.namespace}); err != nil {
+		w.Fatal(err)
+	}
+	return list.Items
+}
+
+// An author can write the annotations of a binding, and the whole of it: no targets go from a target group that are
+// others', neither of another binding nor of another cluster.
+func TestWhatAnAuthorCanWrite(t *testing.T) {
 	t.Parallel()
 	w := newBound(t)
 	w.define()
 	w.run()
-	w.permit(string(green))
-	others := []lb.Target{{Address: "10.244.9.1", Port: 80}, {Address: "10.244.9.2", Port: 80}}
-	if err := w.cloud.Cloud.SetTargets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), blue, others); err != nil {
+	w.permit(string(green), string(blue))
+	w.others(blue, "10.244.9.1", "10.244.9.2")
+	w.serve("web", "web-1")
+	shared := func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
+	w.bind("one", "none", blue, shared)
+	w.bind("two", "web", blue, shared)
+	w.has(blue, 3)
+	w.says("one", "Served", string(blue))
+	w.stop()
+	w.rebind("one", func(b *alb.TargetGroupBinding) {
+		b.Annotations = map[string]string{"fairlead.dev/target-group-binding": fmt.Sprintf(
+			`{"group": %q, "class": %q, "targets": "10.244.9.1:80 10.244.9.2:80"}`, blue, w.class)}
+	})
+	w.run()
+	w.calm()
+	w.has(blue, 3)
+	w.remove("one")
+	w.calm()
+	w.has(blue, 3)
+	w.remove("two")
+	w.has(blue, 2)
+	if left := w.records(); len(left) > 0 {
+		t.Errorf("%d records are left", len(left))
+	}
+}
+
+// A binding that has a mistake, or whose class is renamed or missing, is followed as it was accepted last: as Pods come
+// and go, by an operator that begins anew, and until it is deleted.
+func TestWhatWasAcceptedLastIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run(withGates(time.Hour))
+	w.permit("arn:*")
+	w.serve("web", "web-1", "web-2")
+	w.bind("web", "web", blue)
+	w.has(blue, 2)
+
+	w.stop()
+	w.rebind("web", func(b *alb.TargetGroupBinding) {
+		b.Spec.IamRoleArnToAssume, b.Spec.ServiceRef.Name = "arn:aws:iam::210987654321:role/theirs", "other"
+	})
+	w.run(withGates(time.Hour))
+	w.says("web", string(diag.BindingUnsupported), "until that is corrected, its targets are those of the version that was accepted last")
+	w.gated("web", "web-3")
+	w.has(blue, 3)
+	w.eventually(func() error {
+		gate := w.gateOf("web-3")
+		return noError(strings.Contains(gate.Message, string(blue)), "the gate does not wait for the health there: %+v", gate)
+	})
+	w.bind("late", "web", blue)
+	w.says("late", string(diag.BindingConflict), "came first")
+	w.remove("late")
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume, b.Spec.ServiceRef.Name = "", "web" })
+	w.says("web", "Served", string(blue))
+
+	class := &networkingv1.IngressClass{}
+	if err := w.Get(t.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
 		t.Fatal(err)
 	}
-	forged := func(says string) func(*alb.TargetGroupBinding) {
-		return func(b *alb.TargetGroupBinding) {
-			b.Annotations = map[string]string{v1alpha1.BindingMemory: says}
+	w.stop()
+	if err := w.Delete(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	w.run(withGates(time.Hour))
+	w.says("web", string(diag.ClassMissing), "registered as before")
+	w.create(w.pod("web", "web-4"))
+	w.has(blue, 4)
+	class.ResourceVersion, class.UID, class.Name = "", "", w.class+"-renamed"
+	w.create(class)
+	t.Cleanup(func() { _ = w.Delete(context.Background(), class) })
+	w.says("web", "Served", class.Name)
+	w.restarts(withGates(time.Hour))
+	w.create(w.pod("web", "web-5"))
+	w.has(blue, 5)
+
+	// What is not known to have been accepted holds no gate, and its author is told.
+	w.stop()
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "arn:aws:iam::210987654321:role/theirs" })
+	for _, record := range w.records() {
+		if err := w.Delete(t.Context(), &record); err != nil {
+			t.Fatal(err)
 		}
 	}
-	gone := lb.GroupID(strings.Replace(string(green), "/green/", "/gone/", 1))
-	w.bind("one", "none", gone, forged(fmt.Sprintf(`{"group": %q, "class": ""}`, blue)))
-	w.bind("two", "none", gone, forged(fmt.Sprintf(`{"group": %q, "class": "", "targets": "10.244.9.1:80 10.244.9.2:80"}`, blue)),
-		func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
-	w.says("one", string(diag.TargetGroupNotAllowed), "no class lets")
-	w.says("two", string(diag.TargetGroupNotAllowed), "no class lets")
+	w.run(withGates(time.Hour))
+	w.says("web", string(diag.BindingUnsupported), "LoadBalancer that remembers its targets was deleted")
+	w.gated("web", "web-6")
+	w.eventually(func() error {
+		gate := w.gateOf("web-6")
+		return noError(gate.Status == corev1.ConditionTrue && gate.Reason == v1alpha1.ReasonNotServed, "the gate is %+v", gate)
+	})
+}
+
+// A binding that no longer says that it shares its target group still does.
+func TestABindingThatStopsSharing(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run()
+	w.permit("arn:*")
+	w.others(blue, "10.244.9.1")
+	w.serve("web", "web-1")
+	w.serve("api", "api-1")
+	shared := func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
+	w.bind("web", "web", blue, shared)
+	w.bind("api", "api", blue, shared)
+	w.has(blue, 3)
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = false })
+	w.says("web", string(diag.Invalid), "delete the binding and create it without")
 	w.calm()
+	w.has(blue, 3)
+	w.restarts()
+	w.create(w.pod("web", "web-2"))
+	w.has(blue, 4)
+	w.says("api", "Served", string(blue))
+	w.remove("web")
 	w.has(blue, 2)
-	for _, name := range []string{"one", "two"} {
+}
+
+// A binding whose finalizer is removed by hand gets it again. One that is gone without having been released is told,
+// and its targets go after the grace, even those of a target group that it had for itself: targets that others have
+// registered since stay.
+func TestFinalizersThatAreRemoved(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run()
+	w.permit("arn:*")
+	w.serve("web", "web-1")
+	w.bind("web", "web", blue)
+	w.has(blue, 1)
+	held := func() {
 		w.eventually(func() error {
-			b, err := w.binding(name)
-			return errors.Join(err, noError(b.Annotations[v1alpha1.BindingMemory] == "", "%s remembers %v", name, b.Annotations))
+			b, err := w.binding("web")
+			return errors.Join(err, noError(len(b.Finalizers) == 1, "the finalizers are %q", b.Finalizers))
 		})
 	}
+	held()
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Finalizers = nil })
+	held()
+	w.calm()
+	w.has(blue, 1)
+
+	w.stop()
+	w.rebind("web", func(b *alb.TargetGroupBinding) { b.Finalizers = nil })
+	if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}); err != nil {
+		t.Fatal(err)
+	}
+	health, err := w.cloud.Cloud.Targets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), blue)
+	if err != nil || len(health) != 1 {
+		t.Fatalf("the targets are %v, %v", health, err)
+	}
+	if err := w.cloud.Cloud.SetTargets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), blue,
+		[]lb.Target{health[0].Target, {Address: "10.244.9.1", Port: 80}}); err != nil {
+		t.Fatal(err)
+	}
+	w.run(func(s *settings) { s.operator.VanishedGrace = 3 * time.Second })
+	w.eventOf("TargetGroupBinding", "web", string(diag.Vanished))
+	w.has(blue, 2)
+	w.has(blue, 1)
+	w.eventually(func() error {
+		left := w.records()
+		return noError(len(left) == 0, "%d records are left", len(left))
+	})
+	w.calm()
+	w.has(blue, 1)
+}
+
+// A provider that does not say which target groups of others there are serves no binding: that is told, and is another
+// answer than that there is none.
+func TestAProviderWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run(func(s *settings) { s.operator.Cloud = silent{w.cloud} })
+	w.permit("arn:*")
+	w.serve("web", "web-1")
+	w.bind("web", "web", blue)
+	w.says("web", string(diag.BindingUnsupported), "class of the built-in provider aws")
+	w.eventOf("TargetGroupBinding", "web", string(diag.BindingUnsupported))
+}
+
+// silent does not answer which target groups there are, as a provider over the protocol.
+type silent struct{ providers.Provider }
+
+func (s silent) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	q.TargetGroups = nil
+	return s.Provider.Lookup(ctx, q)
 }
 
 // A binding that shares its target group leaves the targets of another one, also of the same Service, and takes
@@ -278,19 +479,11 @@ func TestABindingThatSharesIsRenamed(t *testing.T) {
 	}
 	w.has(blue, 3)
 	w.calm()
-	remove := func(name string) {
-		if err := w.Delete(t.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}); err != nil {
-			t.Fatal(err)
-		}
-		w.eventually(func() error {
-			_, err := w.binding(name)
-			return noError(client.IgnoreNotFound(err) == nil && err != nil, "binding %s is still there: %v", name, err)
-		})
-		w.calm()
-	}
-	remove("three")
+	w.remove("three")
+	w.calm()
 	w.has(blue, 2)
-	remove("one")
+	w.remove("one")
+	w.calm()
 	w.has(blue, 2)
 }
 

@@ -234,13 +234,15 @@ func (w *wiring) addBindings(ctx context.Context, _ *loadbalancer.Reconciler) er
 func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
 	w.bindings = &bindings.Reconciler{
 		Gatherer: w.Gatherer, Events: w.Events, Book: w.Targets, Waits: w.Waits, Disputes: w.Disputes,
+		Memories: bindings.NewMemories(records.NewBindingStore(w.GetAPIReader(), w.GetClient(), w.options.Namespace).
+			InTerm(w.options.Term, w.options.CheckLease)),
 		Writer: w.GetClient(), Cloud: w.Cloud, Interval: w.DriftInterval,
 		Wake: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
 	targets := &targets.Reconciler{
 		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes,
 		Waiting: w.Waits, Backlog: &w.gauges.TargetBacklog,
-		ObserveTook: w.Metrics.Took(queue.TargetsLoop), Remember: w.bindings.Remember,
+		ObserveTook: w.Metrics.Took(queue.TargetsLoop), Remember: w.bindings.Remember, Remembered: w.bindings.Memories.Remembered,
 		SetRegistered: func(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
 			if _, _, bound := key.Binding(); bound {
 				w.bindings.Report(ctx, key)

@@ -8,9 +8,9 @@ const IngressFinalizer = Group + "/ingress"
 // deregistered.
 const BindingFinalizer = Group + "/target-group-binding"
 
-// BindingMemory is the annotation of TargetGroupBindings that are served. It has what is needed to leave
-// their target groups.
-const BindingMemory = Group + "/target-group-binding"
+// BindingRecord is a label of LoadBalancers that are records of TargetGroupBindings, with the namespace that the
+// operator looks after or "" for all, and an annotation, which says what the object is for.
+const BindingRecord = Group + "/target-group-binding"
 
 // ConditionServed is the condition that TargetGroupBindings get.
 const ConditionServed = Group + "/Served"

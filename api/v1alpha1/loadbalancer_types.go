@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // This file has LoadBalancer, the operator's report about a load balancer and its record of it.
@@ -200,6 +201,24 @@ type Memory struct {
 	Rules []string `json:"rules,omitempty"`
 	// LostAt is when the LoadBalancer was found to be missing although the load balancer exists, and was written anew.
 	LostAt *metav1.Time `json:"lostAt,omitempty"`
+	// Binding is the record of a TargetGroupBinding, if the object is about one, which has no load balancer of
+	// Fairlead's.
+	Binding *BindingMemory `json:"binding,omitempty"`
+}
+
+// BindingMemory is the record of a TargetGroupBinding.
+type BindingMemory struct {
+	// TargetGroup is the ARN of the target group in which its targets are registered.
+	TargetGroup string `json:"targetGroup"`
+	// Class is the name of the class that has permitted it.
+	Class string `json:"class"`
+	// Spec is the version that was accepted last.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Spec *runtime.RawExtension `json:"spec,omitempty"`
+	// Targets are the targets that may have been registered for it: addresses with ports, and spaces between them.
+	Targets string `json:"targets,omitempty"`
 }
 
 // MemberMemory is the record of one Ingress.

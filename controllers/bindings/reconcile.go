@@ -4,6 +4,7 @@ package bindings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -37,16 +40,20 @@ import (
 // A Reconciler reconciles bindings.
 type Reconciler struct {
 	*gather.Gatherer
-	Events *events.Recorder
-	Book   *targets.Book
-	Waits  *queue.Waits
+	Events   *events.Recorder
+	Book     *targets.Book
+	Memories *Memories
+	Waits    *queue.Waits
 	// Disputes are about targets that others change.
 	Disputes *queue.Disputes
 	Writer   client.Client
 	Cloud    providers.Provider
 	// Interval is how long what the cloud says of a served target group is valid.
 	Interval time.Duration
-	known    sync.Map // what the cloud says of target groups, by ID: a fact
+	known    sync.Map // what the cloud says of target groups, by provider and ID: a fact
+	gone     sync.Map // when bindings were found to be gone that were not released, by name
+	released sync.Map // the names of bindings that were
+	failures sync.Map // what was told of a binding last that failed, by name
 
 	// Wake has bindings of which something is to be reported.
 	Wake chan event.TypedGenericEvent[types.NamespacedName]
@@ -62,89 +69,156 @@ const (
 
 // Reconcile reconciles one binding.
 func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	b, err := cluster.Get[alb.TargetGroupBinding](ctx, r.Cache,
-		cluster.RefTo(cluster.KindTargetGroupBinding, name.Namespace, name.Name))
-	if err != nil {
+	if err := r.Memories.ready(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	if b == nil {
-		r.forget(ctx, name)
+	if name == begin {
+		for _, remembered := range r.Memories.names() {
+			r.wake(ctx, remembered) // one may be gone
+		}
 		return reconcile.Result{}, nil
 	}
-	memory := memoryOf(b)
-	if !b.DeletionTimestamp.IsZero() {
+	b, err := r.read(ctx, name)
+	switch memory := r.Memories.of(name); {
+	case err != nil:
+		return reconcile.Result{}, err
+	case b == nil && memory == nil:
+		r.forget(ctx, name)
+		r.released.Delete(name)
+		r.Book.Judge(name.Namespace, name.Name, false)
+		return reconcile.Result{}, nil
+	case b == nil:
+		return r.vanish(ctx, name, memory)
+	case !b.DeletionTimestamp.IsZero():
 		return r.leave(ctx, b, memory)
+	default:
+		r.gone.Delete(name)
+		result, err := r.decide(ctx, b, memory)
+		if err == nil {
+			r.Book.Judge(name.Namespace, name.Name, true)
+		}
+		return result, err
 	}
-	claim, err := r.claim(ctx, b)
+}
+
+// begin is the name of no binding: what is remembered is looked through.
+var begin types.NamespacedName
+
+// read reads a binding; nil if there is none.
+func (r *Reconciler) read(ctx context.Context, name types.NamespacedName) (*alb.TargetGroupBinding, error) {
+	if !r.Optional.Has(cluster.KindTargetGroupBinding) {
+		return nil, nil
+	}
+	return cluster.Get[alb.TargetGroupBinding](ctx, r.Cache, refTo(name))
+}
+
+func refTo(name types.NamespacedName) cluster.Ref {
+	return cluster.RefTo(cluster.KindTargetGroupBinding, name.Namespace, name.Name)
+}
+
+// decide decides what becomes of a binding.
+func (r *Reconciler) decide(ctx context.Context, b *alb.TargetGroupBinding, memory *memory) (reconcile.Result, error) {
+	claim, group, err := r.claim(ctx, b, memory)
 	switch {
 	case err != nil:
 		return reconcile.Result{}, err
 	case claim.Others:
 		return r.leave(ctx, b, memory)
-	case claim.Refused == nil && memory.Group != "" &&
-		(memory.Group != claim.Group || memory.Provider != claim.Class.ProviderName):
-		return r.leave(ctx, b, memory) // and then comes back with the other target group
-	}
-	var group *lb.OthersGroup
-	if claim.Refused == nil {
-		asked := false
-		if group, asked, err = r.look(ctx, &claim); err != nil {
-			return reconcile.Result{}, err
-		}
-		if asked { // others may have changed its targets, too
-			r.Book.Recheck(ctx, r.keyOf(&claim))
-		}
-	}
-	if claim.Refused != nil {
+	case claim.Refused != nil:
 		return r.refuse(ctx, b, memory, &claim)
+	case memory != nil && (memory.Group != claim.Group || memory.Class.ProviderName != claim.Class.ProviderName):
+		result, err := r.leave(ctx, b, memory)
+		if result.RequeueAfter == 0 {
+			result.RequeueAfter = leaving // and then it comes to the other target group
+		}
+		return result, err
 	}
 	return r.serve(ctx, b, memory, &claim, group)
 }
 
 // serve has the endpoints of a binding registered.
-func (r *Reconciler) serve(ctx context.Context, b *alb.TargetGroupBinding, memory memory, claim *bindings.Claim,
+func (r *Reconciler) serve(ctx context.Context, b *alb.TargetGroupBinding, before *memory, claim *bindings.Claim,
 	group *lb.OthersGroup) (reconcile.Result, error) {
-	next := memory
-	next.Group, next.Class, next.Provider = claim.Group, claim.Class.Name, claim.Class.ProviderName
-	if !controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer) || !next.equals(memory) {
-		if err := r.hold(ctx, b, next); err != nil {
-			return reconcile.Result{}, err
-		}
+	notes := claim.Notes()
+	if claim.Instead != nil {
+		notes = append([]diag.Diagnostic{*claim.Instead}, notes...)
+	}
+	r.failures.Delete(client.ObjectKeyFromObject(b))
+	if claim.Spec.MultiClusterTargetGroup && r.isForgotten(b, before) {
+		notes = append(notes, forgotten)
+	}
+	if err := r.accept(ctx, b, claim); err != nil {
+		return reconcile.Result{}, err
 	}
 	var own []lb.Target
-	if b.Spec.MultiClusterTargetGroup {
-		own = append([]lb.Target{}, memory.Targets...)
+	if now := r.Memories.of(client.ObjectKeyFromObject(b)); now != nil {
+		own = now.Targets
 	}
 	key := r.keyOf(claim)
 	to := claim.Target(group)
-	r.Book.Bind(ctx, key, claim.Class.LoadBalancerClassSpec, r.capabilities(claim.Class), to, own)
-	notes := claim.Notes()
+	r.Book.Bind(ctx, key, targets.Bound{TargetGroup: to, Class: claim.Class.LoadBalancerClassSpec,
+		Caps: r.capabilities(claim.Class), Own: own, Shared: claim.Spec.MultiClusterTargetGroup})
 	missing, err := r.missing(ctx, claim, to)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	notes = append(notes, missing...)
+	if err := r.report(ctx, b, claim, to, r.addProblems(notes, claim, key)); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: r.Interval}, nil
+}
+
+// accept remembers the version of a binding that is served, and then holds the binding. Where the version is the
+// one that was accepted last, with a class that is missing or with a mistake, nothing is new to remember.
+func (r *Reconciler) accept(ctx context.Context, b *alb.TargetGroupBinding, claim *bindings.Claim) error {
+	err := r.Memories.change(ctx, client.ObjectKeyFromObject(b), func(before *memory) (*memory, error) {
+		next := &memory{Last: bindings.Last{Spec: claim.Spec, Group: claim.Group, Class: &ingress.Class{
+			Name: claim.Class.Name, LoadBalancerClassSpec: claim.Class.LoadBalancerClassSpec}}}
+		next.Class.TargetGroupBindings = nil // which are not what permits it later
+		if before != nil {
+			next.Targets = before.Targets
+		}
+		return next, nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.hold(ctx, b)
+}
+
+// addProblems adds what is wrong with the targets of a binding.
+func (r *Reconciler) addProblems(notes []diag.Diagnostic, claim *bindings.Claim, key lb.Key) []diag.Diagnostic {
+	tell := func(reason diag.Reason, text string) {
+		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: reason, Source: claim.Source(), Message: text})
+	}
 	left, crowded, failed := r.Book.Problem(key, claim.Group)
 	if left != "" {
-		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: diag.EndpointForeign, Source: claim.Source(),
-			Message: strings.TrimSpace(left)})
+		tell(diag.EndpointForeign, strings.TrimSpace(left))
 	}
 	if d := r.Disputes.FirstToEnd(key, time.Now()); d != nil {
-		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: diag.BindingConflict, Source: claim.Source(),
-			Message: "another writer changes its targets: " + d.String()})
+		tell(diag.BindingConflict, "another writer changes its targets: "+d.String())
 	}
 	if crowded {
-		notes = append(notes, diag.Diagnostic{Severity: diag.Warning, Reason: diag.QuotaExceeded, Source: claim.Source(),
-			Message: "there are more endpoints than a target group takes targets, or than ports are allowed"})
+		tell(diag.QuotaExceeded, "there are more endpoints than a target group takes targets, or than ports are allowed")
 	}
 	if failed != nil {
 		notes = append([]diag.Diagnostic{{Severity: diag.Error, Reason: diag.Rejected, Source: claim.Source(),
 			Message: failed.Error()}}, notes...)
 	}
-	if err := r.report(ctx, claim, to, notes); err != nil {
-		return reconcile.Result{}, err
-	}
-	return reconcile.Result{RequeueAfter: r.Interval}, nil
+	return notes
+}
+
+// forgotten says what may be left of a binding of which nothing is remembered.
+var forgotten = diag.Diagnostic{Severity: diag.Warning, Reason: diag.BindingForgotten,
+	Message: "the LoadBalancer that remembers its targets was deleted: those that were registered before, and are no " +
+		"endpoints of its Service any more, stay until you deregister them"}
+
+// isForgotten reports whether a binding was held, and its record is lost. The cache may show the finalizer of one
+// that was released.
+func (r *Reconciler) isForgotten(b *alb.TargetGroupBinding, memory *memory) bool {
+	_, released := r.released.Load(client.ObjectKeyFromObject(b))
+	return memory == nil && !released && controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer)
 }
 
 // missing says of a Service or port that is not there. Endpoints come and go and are not reported.
@@ -156,52 +230,83 @@ func (r *Reconciler) missing(ctx context.Context, claim *bindings.Claim, to lb.T
 	return claim.Missing(to, service), nil
 }
 
-// refuse tells why a binding is not served. If its permission was withdrawn, its targets are deregistered.
-// If another has the target group, that one removes them. Otherwise the targets of the last version stay.
-func (r *Reconciler) refuse(ctx context.Context, b *alb.TargetGroupBinding, memory memory,
+// refuse tells why a binding is not served. If its permission was withdrawn, or another has the target group, its
+// targets are deregistered. Otherwise they stay.
+func (r *Reconciler) refuse(ctx context.Context, b *alb.TargetGroupBinding, memory *memory,
 	claim *bindings.Claim) (reconcile.Result, error) {
-	after := reconcile.Result{RequeueAfter: checkAgain}
-	if err := r.report(ctx, claim, lb.TargetGroup{}, []diag.Diagnostic{*claim.Refused}); err != nil {
-		return after, err
+	leaves := slices.Contains([]diag.Reason{diag.TargetGroupNotAllowed, diag.BindingConflict, diag.TargetGroupMissing},
+		claim.Refused.Reason)
+	found := []diag.Diagnostic{*claim.Refused}
+	switch {
+	case r.isForgotten(b, memory):
+		found = append(found, forgotten)
+	case memory != nil && !leaves:
+		found[0].Message += "; its targets stay as they are in target group " + string(memory.Group)
 	}
-	switch claim.Refused.Reason {
-	case diag.TargetGroupNotAllowed, diag.BindingConflict, diag.TargetGroupMissing:
-		result, err := r.leave(ctx, b, memory)
-		if result.RequeueAfter == 0 {
-			result = after
+	if err := r.report(ctx, b, claim, lb.TargetGroup{}, found); err != nil || !leaves {
+		return reconcile.Result{RequeueAfter: checkAgain}, err
+	}
+	result, err := r.leave(ctx, b, memory)
+	if result.RequeueAfter == 0 {
+		result.RequeueAfter = checkAgain
+	}
+	return result, err
+}
+
+// vanish has the targets of a binding deregistered that is gone, and was not released: its finalizer was removed by
+// others, or the API server was restored from an older state. They stay for a grace.
+func (r *Reconciler) vanish(ctx context.Context, name types.NamespacedName, memory *memory) (reconcile.Result, error) {
+	there, err := cluster.Get[alb.TargetGroupBinding](ctx, r.Server, refTo(name))
+	switch {
+	case there != nil: // and the cache lacks it
+		return reconcile.Result{RequeueAfter: leaving}, nil
+	case err != nil && !meta.IsNoMatchError(err):
+		return reconcile.Result{}, err
+	}
+	b := &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+	since, told := r.gone.LoadOrStore(name, time.Now())
+	if !told {
+		if err := r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Vanished,
+			Message: fmt.Sprintf("it is gone, and Fairlead has not released it: the targets that were registered for it are "+
+				"deregistered from target group %s after %s, unless it is created again", memory.Group, r.Grace)})); err != nil {
+			return reconcile.Result{}, err
 		}
-		return result, err
 	}
-	return after, nil
+	if left := r.Grace - time.Since(since.(time.Time)); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
+	result, err := r.leave(ctx, b, memory)
+	if result.RequeueAfter == 0 && err == nil {
+		r.gone.Delete(name)
+	}
+	return result, err
 }
 
 // leave deregisters the targets of a binding that is not served any longer, and removes the finalizer.
-func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memory memory) (reconcile.Result, error) {
+func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memory *memory) (reconcile.Result, error) {
 	name := client.ObjectKeyFromObject(b)
-	if memory.Group == "" {
+	if memory == nil {
+		if !b.DeletionTimestamp.IsZero() && r.isForgotten(b, memory) {
+			if err := r.Events.Send(ctx, events.OfBinding(b, forgotten)); err != nil {
+				return reconcile.Result{}, err
+			}
+		}
 		r.forget(ctx, name)
 		return reconcile.Result{}, r.release(ctx, b)
 	}
-	key := routing.NewBindingKey(b.Namespace, b.Name, memory.Provider)
-	stays, err := r.isForeign(ctx, b, key, memory)
+	key := routing.NewBindingKey(b.Namespace, b.Name, memory.Class.ProviderName)
+	stays, why, err := r.keepsTargets(ctx, b, memory)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	all, err := r.all(ctx)
-	if err != nil {
-		return reconcile.Result{}, err
-	}
-	if !stays {
-		if stays, err = r.keepsTargets(ctx, b, memory, all); err != nil {
+	if why != "" {
+		if err := r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Warning, Reason: diag.BindingConflict,
+			Message: fmt.Sprintf("its targets stay in target group %s: %s", memory.Group, why)})); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
 	if !stays {
-		var own []lb.Target
-		if b.Spec.MultiClusterTargetGroup {
-			own = ownAlone(b, memory, all)
-		}
-		r.Book.Leave(ctx, key, memory.Group, own)
+		r.Book.Leave(ctx, key, memory.Group, memory.Targets)
 		if !r.Book.HasLeft(key, memory.Group) {
 			return reconcile.Result{RequeueAfter: leaving}, r.tellLeft(ctx, b, key, memory.Group)
 		}
@@ -210,115 +315,125 @@ func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memor
 	return reconcile.Result{}, r.release(ctx, b)
 }
 
-// isForeign reports, and says in an event, whether the target group that a binding remembers is nothing to
-// touch: this process has not served the binding there, and no class lets its namespace have endpoints there.
-// The memory is an annotation, which the authors of a binding can write.
-func (r *Reconciler) isForeign(ctx context.Context, b *alb.TargetGroupBinding, key lb.Key, memory memory) (bool, error) {
-	if r.Book.HasGroup(key, memory.Group) {
-		return false, nil
-	}
-	classes, err := r.usable(ctx)
-	if err != nil {
-		return false, err
-	}
-	namespace, err := r.namespaceOf(ctx, b)
-	if err != nil || bindings.MayHold(memory.Group, memory.Provider, classes, namespace.Labels) {
-		return false, err
-	}
-	return true, r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Warning, Reason: diag.TargetGroupNotAllowed,
-		Message: "no class lets its namespace have endpoints in target group " + diag.Cut(string(memory.Group)) +
-			", which it remembers: if targets of it are there, deregister them"}))
-}
-
-// ownAlone returns the targets that a binding remembers, without those of other bindings of the target group.
-func ownAlone(b *alb.TargetGroupBinding, m memory, all []*alb.TargetGroupBinding) []lb.Target {
-	own := append([]lb.Target{}, m.Targets...)
-	for _, other := range all {
-		if beside := memoryOf(other); other.UID != b.UID && beside.Group == m.Group {
-			own = slices.DeleteFunc(own, func(t lb.Target) bool {
-				return slices.ContainsFunc(beside.Targets, func(o lb.Target) bool {
-					return o.Address == t.Address && o.Port == t.Port
-				})
-			})
-		}
-	}
-	return own
-}
-
 // tellLeft tells why targets cannot be deregistered.
 func (r *Reconciler) tellLeft(ctx context.Context, b *alb.TargetGroupBinding, key lb.Key, group lb.GroupID) error {
 	_, _, failed := r.Book.Problem(key, group)
 	if failed == nil {
 		return nil
 	}
-	return r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected,
-		Message: "its targets cannot be deregistered: " + failed.Error()}))
+	return r.tellFailed(ctx, b, "its targets cannot be deregistered: "+failed.Error())
 }
 
-// keepsTargets reports whether nothing is to be deregistered: the target group is gone, or it has the
-// targets of another binding, which removes all others.
-func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding, memory memory,
-	all []*alb.TargetGroupBinding) (bool, error) {
-	facts, err := r.Cloud.Lookup(ctx, lb.Questions{Provider: memory.Provider, TargetGroups: []lb.GroupID{memory.Group}})
+// tellFailed tells of a failure, once.
+func (r *Reconciler) tellFailed(ctx context.Context, b *alb.TargetGroupBinding, message string) error {
+	if last, told := r.failures.Swap(client.ObjectKeyFromObject(b), message); told && queue.SameFailure(last.(string), message) {
+		return nil
+	}
+	return r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Message: message}))
+}
+
+// keepsTargets reports whether nothing is to be deregistered, and why, if that is to be told: the target group is
+// gone or of others, or it has the targets of another binding, which removes all others.
+func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding, memory *memory) (stays bool, why string, err error) {
+	facts, err := r.Cloud.Lookup(ctx, lb.Questions{Provider: memory.Class.ProviderName, TargetGroups: []lb.GroupID{memory.Group}})
 	if err != nil {
-		return false, fmt.Errorf("reading target group %s: %w", memory.Group, err)
+		err = fmt.Errorf("reading target group %s: %w", memory.Group, err)
+		return false, "", errors.Join(err, r.tellFailed(ctx, b, "its targets cannot be deregistered: "+err.Error()))
 	}
-	if found, there := facts.TargetGroups[memory.Group]; !there || found.Kept != "" {
-		return true, nil
+	found, there := facts.TargetGroups[memory.Group]
+	switch {
+	case facts.TargetGroups == nil:
+		return true, "the provider of class " + memory.Class.Name + " knows no target groups of others any more", nil
+	case !there || found.Kept != "":
+		return true, found.Kept, nil
+	case memory.Spec.MultiClusterTargetGroup:
+		return false, "", nil
 	}
-	if b.Spec.MultiClusterTargetGroup {
-		return false, nil
+	for _, name := range r.Memories.names() {
+		other := r.Memories.of(name)
+		if name != client.ObjectKeyFromObject(b) && other != nil && other.Group == memory.Group && !other.Spec.MultiClusterTargetGroup {
+			return true, "", nil
+		}
 	}
-	return slices.ContainsFunc(all, func(other *alb.TargetGroupBinding) bool {
-		return other.UID != b.UID && memoryOf(other).Group == memory.Group && isOf(other, memory.Group)
-	}), nil
+	return false, "", nil
 }
 
-// claim returns the claim of a binding beside those of others on the same target group.
-func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding) (bindings.Claim, error) {
+// claim returns the claim of a binding beside those of others on the same target group, and what the cloud says of
+// that. If it cannot be served as it is, the claim is that of the version that was accepted last, as far as that can.
+func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding, memory *memory) (bindings.Claim, *lb.OthersGroup, error) {
 	classes, err := r.usable(ctx)
 	if err != nil {
-		return bindings.Claim{}, err
+		return bindings.Claim{}, nil, err
 	}
-	claim, err := r.claimOf(ctx, b, classes)
-	if err != nil || claim.Others || claim.Refused != nil {
-		return claim, err
+	claim, labels, err := r.claimOf(ctx, b, classes)
+	if err != nil {
+		return claim, nil, err
+	}
+	group, err := r.settle(ctx, &claim, classes)
+	if err != nil || claim.Refused == nil || memory == nil {
+		return claim, group, err
+	}
+	before := claim.OrLast(classes, labels, &memory.Last)
+	before.Held = before.Group == memory.Group
+	group, err = r.settle(ctx, &before, classes)
+	if err != nil || before.Refused == nil {
+		return before, group, err
+	}
+	return claim, nil, nil
+}
+
+// settle refuses a claim that cannot be served beside those of others, or in its target group.
+func (r *Reconciler) settle(ctx context.Context, claim *bindings.Claim, classes []*ingress.Class) (*lb.OthersGroup, error) {
+	if claim.Others || claim.Refused != nil {
+		return nil, nil
 	}
 	if !r.capabilities(claim.Class).OtherTargetGroups {
 		claim.RefuseProvider()
-		return claim, nil
+		return nil, nil
 	}
 	all, err := r.all(ctx)
 	if err != nil {
-		return claim, err
+		return nil, err
 	}
-	claims := []*bindings.Claim{&claim}
+	claims := []*bindings.Claim{claim}
 	for _, other := range all {
-		if other.UID == b.UID || !isOf(other, claim.Group) || !other.DeletionTimestamp.IsZero() && memoryOf(other).Group == "" {
+		memory := r.Memories.of(client.ObjectKeyFromObject(other))
+		held := memory != nil && memory.Group == claim.Group
+		if other.UID == claim.UID || !held && (!isOf(other, claim.Group) || !other.DeletionTimestamp.IsZero()) {
 			continue
 		}
-		rival, err := r.claimOf(ctx, other, classes)
+		rival, _, err := r.claimOf(ctx, other, classes)
 		if err != nil {
-			return claim, err
+			return nil, err
 		}
 		if rival.Group == claim.Group {
 			claims = append(claims, &rival)
 		}
 	}
-	bindings.Settle(claims)
-	return claim, nil
+	if bindings.Settle(claims); claim.Refused != nil {
+		return nil, nil
+	}
+	group, asked, err := r.look(ctx, claim)
+	if asked && err == nil { // others may have changed its targets, too
+		r.Book.Recheck(ctx, r.keyOf(claim))
+	}
+	return group, err
 }
 
-// claimOf returns the claim of a binding alone.
-func (r *Reconciler) claimOf(ctx context.Context, b *alb.TargetGroupBinding, classes []*ingress.Class) (bindings.Claim, error) {
+// claimOf returns the claim of a binding alone, and the labels of its namespace.
+func (r *Reconciler) claimOf(ctx context.Context, b *alb.TargetGroupBinding,
+	classes []*ingress.Class) (bindings.Claim, map[string]string, error) {
 	namespace, err := r.namespaceOf(ctx, b)
 	if err != nil {
-		return bindings.Claim{}, err
+		return bindings.Claim{}, nil, err
 	}
-	memory := memoryOf(b)
-	claim := bindings.NewClaim(b, classes, namespace.Labels, memory.Class)
-	claim.Held = memory.Group != "" && memory.Group == claim.Group
-	return claim, nil
+	memory := r.Memories.of(client.ObjectKeyFromObject(b))
+	if memory == nil {
+		return bindings.NewClaim(b, classes, namespace.Labels, nil), namespace.Labels, nil
+	}
+	claim := bindings.NewClaim(b, classes, namespace.Labels, &memory.Last)
+	claim.Held = memory.Group == claim.Group
+	return claim, namespace.Labels, nil
 }
 
 // usable returns the classes that can be used.
@@ -357,7 +472,8 @@ func (r *Reconciler) all(ctx context.Context) ([]*alb.TargetGroupBinding, error)
 
 // look compares a claim with its target group, and reports whether the cloud was asked.
 func (r *Reconciler) look(ctx context.Context, claim *bindings.Claim) (group *lb.OthersGroup, asked bool, err error) {
-	if known, is := r.known.Load(claim.Group); is && time.Since(known.(fact).at) < min(checkAgain, r.Interval) {
+	at := place{claim.Class.ProviderName, claim.Group}
+	if known, is := r.known.Load(at); is && time.Since(known.(fact).at) < min(checkAgain, r.Interval) {
 		group := known.(fact).group
 		claim.Compare(&group)
 		return &group, false, nil
@@ -365,17 +481,28 @@ func (r *Reconciler) look(ctx context.Context, claim *bindings.Claim) (group *lb
 	facts, err := r.Cloud.Lookup(providers.WithKey(ctx, r.keyOf(claim)),
 		lb.Questions{Provider: claim.Class.ProviderName, TargetGroups: []lb.GroupID{claim.Group}})
 	if err != nil {
-		return nil, true, fmt.Errorf("reading target group %s: %w", claim.Group, err)
+		err = fmt.Errorf("reading target group %s: %w", claim.Group, err)
+		return nil, true, errors.Join(err, r.tellFailed(ctx, claim.TargetGroupBinding, err.Error()))
 	}
 	found, there := facts.TargetGroups[claim.Group]
-	if !there {
+	switch {
+	case facts.TargetGroups == nil: // it has no answer, which is another one than that there is none
+		claim.RefuseProvider()
+		return nil, true, nil
+	case !there:
 		claim.Compare(nil)
 		return nil, true, nil
 	}
 	if claim.Compare(&found); claim.Refused == nil {
-		r.known.Store(claim.Group, fact{found, time.Now()})
+		r.known.Store(at, fact{found, time.Now()})
 	}
 	return &found, true, nil
+}
+
+// A place is a target group of a provider: two may know the same ARN, with other rights.
+type place struct {
+	provider string
+	group    lb.GroupID
 }
 
 // A fact is what the cloud has said of a target group.
@@ -404,8 +531,13 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) {
 // Report has a binding reported.
 func (r *Reconciler) Report(ctx context.Context, key lb.Key) {
 	namespace, name, _ := key.Binding()
+	r.wake(ctx, types.NamespacedName{Namespace: namespace, Name: name})
+}
+
+// wake has a binding reconciled.
+func (r *Reconciler) wake(ctx context.Context, name types.NamespacedName) {
 	select {
-	case r.Wake <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: namespace, Name: name}}:
+	case r.Wake <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
 	case <-ctx.Done():
 	}
 }

@@ -48,25 +48,28 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 					return b.Namespace == s.Namespace && b.Spec.ServiceRef.Name == s.Name
 				})
 			}),
+		source.TypedFunc[types.NamespacedName](func(_ context.Context, q queue.Queue[types.NamespacedName]) error {
+			q.Add(begin)
+			return nil
+		}),
 		source.TypedChannel(r.Wake, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{
 			GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
 	}
 }
 
-// changed reports whether a binding has changed in a way that matters: not by its status, nor by the targets
-// that it remembers.
+// changed reports whether a binding has changed in a way that matters: not by its status.
 func changed(before, after client.Object) bool {
 	was, is := before.(*alb.TargetGroupBinding), after.(*alb.TargetGroupBinding)
 	return was.Generation != is.Generation || was.UID != is.UID || !maps.Equal(was.Labels, is.Labels) ||
-		!memoryOf(was).equals(memoryOf(is)) || !slices.Equal(was.Finalizers, is.Finalizers) ||
+		!slices.Equal(was.Finalizers, is.Finalizers) ||
 		was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero()
 }
 
 // onBinding returns a binding and the others of its target groups, which may have to wait for it.
 func (r *Reconciler) onBinding(ctx context.Context, b *alb.TargetGroupBinding) []types.NamespacedName {
-	before := memoryOf(b).Group
+	memory := r.Memories.of(client.ObjectKeyFromObject(b))
 	return append(r.which(ctx, func(other *alb.TargetGroupBinding) bool {
-		return other.UID != b.UID && (isOf(other, lb.GroupID(b.Spec.TargetGroupARN)) || before != "" && isOf(other, before) ||
+		return other.UID != b.UID && (isOf(other, lb.GroupID(b.Spec.TargetGroupARN)) || memory != nil && isOf(other, memory.Group) ||
 			b.Spec.TargetGroupARN == "" && b.Spec.TargetGroupName == other.Spec.TargetGroupName)
 	}), client.ObjectKeyFromObject(b))
 }

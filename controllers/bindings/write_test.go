@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/controllers/controllertest"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
@@ -49,7 +53,7 @@ func newShared(t *testing.T) (*Reconciler, client.Client) {
 		APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "alb"}}
 	c := controllertest.NewClient(t, b, class, of)
 	return &Reconciler{Gatherer: controllertest.NewGatherer(c), Events: events.NewRecorder(c, c), Writer: c, Cloud: cloud,
-		Book: targets.NewBook(t.Context().Done()), Waits: &queue.Waits{}, Disputes: &queue.Disputes{}, Interval: time.Hour}, c
+		Book: targets.NewBook(t.Context().Done()), Memories: NewMemories(records.NewBindingStore(c, c, "")), Waits: &queue.Waits{}, Disputes: &queue.Disputes{}, Interval: time.Hour}, c
 }
 
 func read(t *testing.T, c client.Client) *alb.TargetGroupBinding {
@@ -61,11 +65,15 @@ func read(t *testing.T, c client.Client) *alb.TargetGroupBinding {
 	return b
 }
 
-// What a binding has registered is in its annotation, beside what is needed to leave the target group, for
-// addresses of both families. More than an annotation holds is refused before it is registered.
+// What a binding has registered is in a LoadBalancer, beside what is needed to leave the target group, for addresses
+// of both families. An operator that begins anew reads it. More than an object holds is refused before it is
+// registered.
 func TestABindingRemembersItsTargets(t *testing.T) {
 	r, c := newShared(t)
 	k := lb.GroupKey{Key: routing.NewBindingKey(name.Namespace, name.Name, ""), ID: shared}
+	if err := r.Memories.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.Remember(t.Context(), k, nil); err == nil {
 		t.Error("targets are remembered of a binding that is not held")
 	}
@@ -79,36 +87,92 @@ func TestABindingRemembersItsTargets(t *testing.T) {
 	if err := r.Remember(t.Context(), k, own); err != nil {
 		t.Fatal(err)
 	}
-	b := read(t, c)
-	got := memoryOf(b)
-	if got.Group != shared || got.Class != "alb" || len(got.Targets) != len(own) || slices.ContainsFunc(own, func(o lb.Target) bool { return !slices.Contains(got.Targets, o) }) {
-		t.Errorf("it remembers %d targets of %s, permitted by %s", len(got.Targets), got.Group, got.Class)
+	anew := NewMemories(records.NewBindingStore(c, c, ""))
+	if err := anew.ready(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if size := len(b.Annotations[v1alpha1.BindingMemory]); size > 64<<10 {
-		t.Errorf("the annotation has %d bytes", size)
+	got := anew.of(name)
+	if got == nil || got.Group != shared || got.Class.Name != "alb" || len(got.Targets) != len(own) || slices.ContainsFunc(own, func(o lb.Target) bool { return !slices.Contains(got.Targets, o) }) {
+		t.Fatalf("what is remembered is %+v", got)
 	}
-	if err := r.Remember(t.Context(), k, slices.Repeat(own, 20)); err == nil || !strings.Contains(err.Error(), "cannot hold") {
+	if !equality.Semantic.DeepEqual(got.Last, r.Memories.of(name).Last) {
+		t.Errorf("what is read is %+v, and %+v was stored", got.Last, r.Memories.of(name).Last)
+	}
+	var stored v1alpha1.LoadBalancerList
+	if err := c.List(t.Context(), &stored, client.MatchingLabels{v1alpha1.BindingRecord: ""}); err != nil || len(stored.Items) != 1 {
+		t.Fatalf("there are %d records, %v", len(stored.Items), err)
+	}
+	if size := len(stored.Items[0].Status.Memory.Binding.Targets); size > 64<<10 {
+		t.Errorf("the targets have %d bytes", size)
+	}
+	if err := r.Remember(t.Context(), k, slices.Repeat(own, 20)); err == nil || !strings.Contains(err.Error(), "more than can be remembered") {
 		t.Errorf("the error is %v", err)
 	}
+	b := read(t, c)
 	if !slices.Equal(b.Finalizers, []string{v1alpha1.BindingFinalizer}) || len(b.Status.Conditions) != 1 {
 		t.Errorf("the binding has the finalizers %q and the conditions %v", b.Finalizers, b.Status.Conditions)
 	}
 }
 
-// An annotation that a user has written over is no memory: the binding is held anew.
-func TestAForgedMemory(t *testing.T) {
+// Two write what is remembered of a binding: the reconciler of the binding, and that of its targets. None undoes what
+// the other has written, also if a third one has written in between.
+func TestWritersOfAMemory(t *testing.T) {
 	r, c := newShared(t)
-	for _, text := range []string{"", "{", "[]", `{"group": 1}`, `{"group": "", "targets": "a:b :80 [::1]:99999 x"}`} {
-		b := read(t, c)
-		b.Annotations = map[string]string{v1alpha1.BindingMemory: text}
-		if err := c.Update(t.Context(), b); err != nil {
+	if _, err := r.Reconcile(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	k := lb.GroupKey{Key: routing.NewBindingKey(name.Namespace, name.Name, ""), ID: shared}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if i%2 == 0 {
+				if _, err := r.Reconcile(t.Context(), name); err != nil {
+					t.Error(err)
+				}
+			} else if err := r.Remember(t.Context(), k, append([]lb.Target{{Address: "10.0.0.1", Port: 80}}, r.Memories.of(name).Targets...)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := r.Memories.of(name).Targets; len(got) == 0 {
+		t.Error("targets are forgotten")
+	}
+	var stored v1alpha1.LoadBalancerList
+	if err := c.List(t.Context(), &stored); err != nil {
+		t.Fatal(err)
+	}
+	stored.Items[0].Labels["example.com/team"] = "edge"
+	if err := c.Update(t.Context(), &stored.Items[0]); err != nil {
+		t.Fatal(err)
+	}
+	next := []lb.Target{{Address: "10.0.0.2", Port: 80}}
+	if err := r.Remember(t.Context(), k, next); err == nil {
+		t.Error("a version that another writer has changed is written over")
+	}
+	if err := r.Remember(t.Context(), k, next); err != nil || !slices.Equal(r.Memories.of(name).Targets, next) {
+		t.Errorf("%v is remembered, %v", r.Memories.of(name).Targets, err)
+	}
+}
+
+// A record that cannot be read is none: the binding is held anew.
+func TestARecordThatCannotBeRead(t *testing.T) {
+	for _, m := range []*v1alpha1.BindingMemory{nil, {}, {TargetGroup: string(shared)}, {TargetGroup: string(shared), Spec: &runtime.RawExtension{Raw: []byte("[]")}}} {
+		r, c := newShared(t)
+		record := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name("@binding/shop/web/", "") + ".binding", Labels: map[string]string{v1alpha1.BindingRecord: ""}}}
+		record.Spec.Key = "@binding/shop/web/"
+		if err := c.Create(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+		record.Status.Memory.Binding = m
+		if err := c.Status().Update(t.Context(), record); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.Reconcile(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		if got := memoryOf(read(t, c)); got.Group != shared || len(got.Targets) > 0 {
-			t.Errorf("with the annotation %q, it remembers %+v", text, got)
+		if got := r.Memories.of(name); got == nil || got.Group != shared || len(got.Targets) > 0 {
+			t.Errorf("with the record %+v, it remembers %+v", m, got)
 		}
 	}
 }

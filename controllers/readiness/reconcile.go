@@ -143,8 +143,7 @@ func (g *Reconciler) isCompiled(ctx context.Context, namespace string,
 	return g.areBound(ctx, namespace, services)
 }
 
-// areBound reports whether the target groups are known of all TargetGroupBindings that have endpoints of the
-// Services.
+// areBound reports whether it is known of all TargetGroupBindings of the Services whether they are served.
 func (g *Reconciler) areBound(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
 	if !g.Optional.Has(cluster.KindTargetGroupBinding) {
 		return true, nil
@@ -157,7 +156,7 @@ func (g *Reconciler) areBound(ctx context.Context, namespace string, services []
 		b := &list.Items[i]
 		of := cluster.RefTo(cluster.KindService, namespace, b.Spec.ServiceRef.Name)
 		held := controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer) && b.DeletionTimestamp.IsZero()
-		if held && slices.Contains(services, of) && !g.Targets.IsBound(namespace, b.Name) {
+		if held && slices.Contains(services, of) && !g.Targets.IsJudged(namespace, b.Name) {
 			return false, nil
 		}
 	}

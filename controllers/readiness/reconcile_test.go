@@ -142,6 +142,7 @@ func (c *trial) register() {
 	r := &targets.Reconciler{
 		Cache: c.client, Pods: c.Pods, Cloud: c.cloud, Book: c.Targets, Disputes: &queue.Disputes{}, Waiting: &queue.Waits{}, Backlog: &queue.Backlog[lb.GroupKey]{},
 		SetRegistered: func(context.Context, lb.Key, lb.GroupID, bool) {}, ReconcileLater: func(context.Context, lb.Key) {},
+		Remember: func(context.Context, lb.GroupKey, []lb.Target) error { return nil },
 	}
 	if _, err := r.Reconcile(c.t.Context(), lb.GroupKey{Key: c.key, ID: "shop/web:80"}); err != nil {
 		c.t.Fatal(err)
@@ -469,7 +470,8 @@ func TestAGateWaitsForABinding(t *testing.T) {
 		time.Sleep(reportDelay)
 		c.does("before it is bound", time.Second, "False Waiting: which load balancers")
 		c.key = routing.NewBindingKey("shop", "edge", "")
-		c.Targets.Bind(t.Context(), c.key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, c.group(), nil)
+		c.Targets.Bind(t.Context(), c.key, targets.Bound{TargetGroup: c.group()})
+		c.Targets.Judge("shop", "edge", true)
 		c.does("before it is registered", time.Second, "False Waiting: shop/web:80 of @binding/shop/edge/")
 		c.register()
 		c.cloud.state = lb.HealthHealthy

@@ -37,6 +37,8 @@ type ObjectStore struct {
 	reader client.Reader
 	Writer client.Client
 	scope  string // the namespace that the operator is limited to; "" for all
+	// label has the scope in its value. Names end in suffix, and about, if it is set, says what an object is for.
+	label, suffix, about string
 	// planned is set for the records of an operator that only plans.
 	planned bool
 	// term names this operator while it has the lease; noTerm without election.
@@ -54,10 +56,19 @@ type ObjectStore struct {
 // NewStore returns an ObjectStore of an operator without election.
 func NewStore(reader client.Reader, writer client.Client, scope string) *ObjectStore {
 	return &ObjectStore{
-		reader: reader, Writer: writer, scope: scope, term: noTerm,
+		reader: reader, Writer: writer, scope: scope, label: ScopeLabel, term: noTerm,
 		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{},
 		claimed: map[string]bool{}, gone: map[string]bool{},
 	}
+}
+
+// NewBindingStore returns an ObjectStore of the records of TargetGroupBindings. They are no records of load
+// balancers, and have no label of these: an operator of an earlier version would look for Ingresses.
+func NewBindingStore(reader client.Reader, writer client.Client, scope string) *ObjectStore {
+	s := NewStore(reader, writer, scope)
+	s.label, s.suffix = v1alpha1.BindingRecord, ".binding"
+	s.about = "It has what a TargetGroupBinding has had registered in a target group that others made."
+	return s
 }
 
 // InTerm makes the ObjectStore write in the term of a leader, and only while checkLease returns no error.
@@ -68,7 +79,7 @@ func (a *ObjectStore) InTerm(term string, checkLease func() error) *ObjectStore 
 
 func (a *ObjectStore) Load(ctx context.Context) (map[lb.Key]Record, error) {
 	var list v1alpha1.LoadBalancerList
-	if err := a.reader.List(ctx, &list, client.MatchingLabels{ScopeLabel: a.scope}); err != nil {
+	if err := a.reader.List(ctx, &list, client.MatchingLabels{a.label: a.scope}); err != nil {
 		return nil, fmt.Errorf("listing LoadBalancers: %w", err)
 	}
 	out := map[lb.Key]Record{}
@@ -201,8 +212,11 @@ func (a *ObjectStore) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBal
 		return stored, err
 	}
 	stored = &v1alpha1.LoadBalancer{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{ScopeLabel: a.scope}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{a.label: a.scope}},
 		Spec:       v1alpha1.LoadBalancerSpec{Key: string(key)},
+	}
+	if a.about != "" {
+		stored.Annotations = map[string]string{a.label: a.about}
 	}
 	if a.planned {
 		stored.Labels[plannedLabel] = "true"
@@ -273,7 +287,7 @@ func Expand(ctx context.Context, o *v1alpha1.LoadBalancer) {
 
 // name returns the name of the object of a key.
 func (a *ObjectStore) name(key lb.Key) string {
-	name := v1alpha1.Name(string(key), a.scope)
+	name := v1alpha1.Name(string(key), a.scope) + a.suffix
 	if a.planned {
 		name += ".read-only"
 	}

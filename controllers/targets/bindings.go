@@ -13,29 +13,35 @@ import (
 
 // This file has the target groups of TargetGroupBindings, which others made. Each has a key of its own.
 
-// Bind sets the target group of a binding. Own are the targets that the binding is known to have
-// registered, of a group that others use, too; nil of one that it has for itself.
-func (b *Book) Bind(ctx context.Context, key lb.Key, class v1alpha1.LoadBalancerClassSpec,
-	caps lb.Capabilities, group lb.TargetGroup, own []lb.Target) {
-	b.bind(ctx, key, class, caps, group, own, false)
+// A Bound has what a binding does with its target group.
+type Bound struct {
+	lb.TargetGroup
+	Class v1alpha1.LoadBalancerClassSpec
+	Caps  lb.Capabilities
+	// Own are the targets that may have been registered for the binding before this process did so.
+	Own []lb.Target
+	// Shared is set if others register targets in the group, too: these stay.
+	Shared bool
 }
 
-// Leave has the target group of a binding lose its targets: all, or those that are its own.
+// Bind sets the target group of a binding.
+func (b *Book) Bind(ctx context.Context, key lb.Key, to Bound) { b.bind(ctx, key, to, false) }
+
+// Leave has the target group of a binding lose the targets that are the binding's own.
 func (b *Book) Leave(ctx context.Context, key lb.Key, group lb.GroupID, own []lb.Target) {
-	b.bind(ctx, key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, lb.TargetGroup{ID: group}, own, true)
+	b.bind(ctx, key, Bound{TargetGroup: lb.TargetGroup{ID: group}, Own: own, Shared: true}, true)
 }
 
-func (b *Book) bind(ctx context.Context, key lb.Key, class v1alpha1.LoadBalancerClassSpec,
-	caps lb.Capabilities, group lb.TargetGroup, own []lb.Target, going bool) {
-	b.Expect(key, nil, []lb.TargetGroup{group})
-	k := lb.GroupKey{Key: key, ID: group.ID}
-	due := b.track(key, class, caps, []lb.ObservedTargetGroup{{TargetGroup: group}})
+func (b *Book) bind(ctx context.Context, key lb.Key, to Bound, going bool) {
+	b.Expect(key, nil, []lb.TargetGroup{to.TargetGroup})
+	k := lb.GroupKey{Key: key, ID: to.ID}
+	due := b.track(key, to.Class, to.Caps, []lb.ObservedTargetGroup{{TargetGroup: to.TargetGroup}})
 	b.change(k, func(t *tracked) {
-		if own != nil && !t.shared {
-			t.own = append(slices.Clone(own), t.members...)
+		if t.own == nil {
+			t.own = append([]lb.Target{}, to.Own...)
 		}
-		if shared := own != nil; t.going != going || t.shared != shared {
-			t.going, t.shared, t.known, due = going, shared, false, []lb.GroupKey{k}
+		if t.going != going || t.shared != to.Shared {
+			t.going, t.shared, t.known, due = going, to.Shared, false, []lb.GroupKey{k}
 		}
 	})
 	b.awaken(ctx, due...)
@@ -65,8 +71,21 @@ func (b *Book) BoundKeys(namespace, name string) (keys []lb.Key) {
 	return keys
 }
 
-// IsBound reports whether a binding has a target group.
-func (b *Book) IsBound(namespace, name string) bool { return len(b.BoundKeys(namespace, name)) > 0 }
+// Judge records whether it is known whether a binding is served.
+func (b *Book) Judge(namespace, name string, known bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.judged[namespace+"/"+name] = true; !known {
+		delete(b.judged, namespace+"/"+name)
+	}
+}
+
+// IsJudged reports whether it is known whether a binding is served.
+func (b *Book) IsJudged(namespace, name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.judged[namespace+"/"+name]
+}
 
 // Bindings returns the keys of the bindings that have the endpoints of a Service.
 func (b *Book) Bindings(service cluster.Ref) (keys []lb.Key) {
@@ -78,22 +97,34 @@ func (b *Book) Bindings(service cluster.Ref) (keys []lb.Key) {
 	return keys
 }
 
-// ownOfOthers returns the targets that other bindings have in a target group that they share.
-func (b *Book) ownOfOthers(k lb.GroupKey) (own []lb.Target) {
+// giveUp records the targets that a binding is about to give up, and returns those that others have in its target
+// group. Of bindings that have no group yet, these are the remembered ones. If two give up the same target at a
+// time, neither leaves it to the other.
+func (b *Book) giveUp(k lb.GroupKey, targets []lb.Target, remembered map[lb.Key][]lb.Target) (others []lb.Target) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for key, groups := range b.groups {
-		if t := groups[k.ID]; key != k.Key && t != nil && t.shared && !t.going {
-			own = append(own, t.own...)
+		t := groups[k.ID]
+		switch {
+		case t == nil:
+			continue
+		case key == k.Key:
+			t.givenUp = targets
+		case !t.going:
+			others = append(others, without(t.own, t.givenUp)...)
 		}
+		delete(remembered, key)
 	}
-	return own
+	delete(remembered, k.Key)
+	for _, own := range remembered {
+		others = append(others, own...)
+	}
+	return others
 }
 
-// HasGroup reports whether a binding has a target group, since this process has served it.
-func (b *Book) HasGroup(key lb.Key, group lb.GroupID) bool {
-	_, there := b.groupCopy(lb.GroupKey{Key: key, ID: group})
-	return there
+// without returns the targets that are not among others.
+func without(targets, others []lb.Target) []lb.Target {
+	return slices.DeleteFunc(slices.Clone(targets), func(t lb.Target) bool { return slices.Contains(others, t) })
 }
 
 // Problem returns what is wrong with the targets of a binding: the endpoints that are left out, whether there
@@ -115,27 +146,36 @@ func (r *Reconciler) noteFailure(ctx context.Context, k lb.GroupKey, err error) 
 	r.ReconcileLater(ctx, k.Key)
 }
 
-// setOwn makes targets the members of a group. Where others use the group, too, the binding remembers
-// before a call what may be its own after it, since the answer of a call can be lost.
+// setOwn makes targets the members of a group. A binding remembers before a call what may be its own after it,
+// since the answer of a call can be lost. Where it has the group for itself, it forgets what is gone with the
+// next targets.
 func (r *Reconciler) setOwn(ctx context.Context, k lb.GroupKey, t tracked, want []lb.Target) error {
-	if !t.shared {
+	if _, _, bound := k.Key.Binding(); !bound {
 		return r.set(ctx, k, t.members, want)
 	}
-	all := slices.Clone(t.own)
-	for _, target := range want {
-		if !slices.Contains(all, target) {
-			all = append(all, target)
+	if !t.shared {
+		if len(without(want, t.own)) > 0 {
+			gone := without(t.own, t.members)
+			if err := r.remember(ctx, k, t.own, union(without(t.own, gone), want)); err != nil {
+				return err
+			}
 		}
+		return r.set(ctx, k, t.members, want)
 	}
+	all := union(t.own, want)
 	if err := r.remember(ctx, k, t.own, all); err != nil {
 		return err
 	}
-	others := r.Book.ownOfOthers(k)
-	alone := slices.DeleteFunc(slices.Clone(all), func(target lb.Target) bool { return slices.Contains(others, target) })
-	if err := r.set(providers.WithOwn(ctx, alone), k, t.members, want); err != nil {
+	others := r.Book.giveUp(k, without(all, want), r.Remembered(k.ID))
+	if err := r.set(providers.WithOwn(ctx, without(all, others)), k, t.members, want); err != nil {
 		return err
 	}
 	return r.remember(ctx, k, all, want)
+}
+
+// union returns the targets, and those of others that are not among them.
+func union(targets, others []lb.Target) []lb.Target {
+	return append(slices.Clip(targets), without(others, targets)...)
 }
 
 // remember stores the targets that are a binding's own, if they are others than before.
@@ -146,6 +186,6 @@ func (r *Reconciler) remember(ctx context.Context, k lb.GroupKey, before, own []
 	if err := r.Remember(ctx, k, own); err != nil {
 		return err
 	}
-	r.Book.change(k, func(known *tracked) { known.own = own })
+	r.Book.change(k, func(known *tracked) { known.own = append([]lb.Target{}, own...) })
 	return nil
 }

@@ -35,6 +35,7 @@ var bound = lb.GroupKey{
 type binding struct {
 	*trial
 	remembered []string // how many targets, each time
+	stored     map[lb.Key][]lb.Target
 	others     []lb.Target
 }
 
@@ -45,14 +46,22 @@ func newBinding(t *testing.T, others ...lb.Target) *binding {
 		c.remembered = append(c.remembered, fmt.Sprintf("%d", len(own)))
 		return nil
 	}
-	c.Cloud = keeping{c.cloud}
+	c.Remembered = func(lb.GroupID) map[lb.Key][]lb.Target { return c.stored }
+	c.Cloud = &keeping{cloud: c.cloud}
 	return c
 }
 
-// keeping is a cloud in which targets of others stay.
-type keeping struct{ *cloud }
+// keeping is a cloud in which targets of others stay. Something can happen during a call.
+type keeping struct {
+	*cloud
+	during func()
+}
 
-func (k keeping) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (k *keeping) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	if during := k.during; during != nil {
+		k.during = nil
+		during()
+	}
 	want = slices.Clone(want)
 	for _, h := range k.has {
 		if !slices.Contains(want, h.Target) && !providers.MayRemove(ctx, h.Target) {
@@ -62,10 +71,13 @@ func (k keeping) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, w
 	return k.cloud.SetTargets(ctx, key, group, want)
 }
 
-// bind has the endpoints of the Service registered. Own are those that were; nil for all.
-func (c *binding) bind(own []lb.Target) {
-	c.Book.Bind(c.t.Context(), bound.Key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{},
-		lb.TargetGroup{ID: bound.ID, Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP, Family: "ipv4"}, own)
+// bind has the endpoints of the Service registered. Own are those that were, of a group that others use, too; nil of
+// one that they do not.
+func (c *binding) bind(own []lb.Target) { c.bindKey(bound.Key, own) }
+
+func (c *binding) bindKey(key lb.Key, own []lb.Target) {
+	c.Book.Bind(c.t.Context(), key, Bound{Own: own, Shared: own != nil,
+		TargetGroup: lb.TargetGroup{ID: bound.ID, Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP, Family: "ipv4"}})
 }
 
 func (c *binding) reconcile(what string, fails bool, want ...string) {
@@ -100,8 +112,8 @@ func TestABindingHasItsTargetGroup(t *testing.T) {
 		}
 		c.Book.Leave(t.Context(), bound.Key, bound.ID, nil)
 		c.reconcile("it leaves", false)
-		if !c.Book.HasLeft(bound.Key, bound.ID) || len(c.remembered) > 0 {
-			t.Errorf("it has left: %t; it remembers %v", c.Book.HasLeft(bound.Key, bound.ID), c.remembered)
+		if want := []string{"2", "0"}; !c.Book.HasLeft(bound.Key, bound.ID) || !slices.Equal(c.remembered, want) {
+			t.Errorf("it has left: %t; it remembers %v targets, want %v", c.Book.HasLeft(bound.Key, bound.ID), c.remembered, want)
 		}
 		c.bind(nil)
 		c.reconcile("it comes back", false, "10.0.0.2")
@@ -136,6 +148,33 @@ func TestABindingSharesItsTargetGroup(t *testing.T) {
 		if !c.Book.HasLeft(bound.Key, bound.ID) {
 			t.Error("it has not left")
 		}
+	})
+}
+
+// Of two bindings with the same endpoints in one target group, one that gives a target up leaves it to the other, also
+// if that one was not read yet. What both give up is removed, whichever comes first.
+func TestTwoBindingsWithTheSameTargets(t *testing.T) {
+	other := routing.NewBindingKey("shop", "beside", "")
+	target := func(n int) lb.Target { return lb.Target{Address: fmt.Sprintf("10.0.0.%d", n), Port: 8080} }
+	synctest.Test(t, func(t *testing.T) {
+		c := newBinding(t, target(1), target(2), target(3))
+		c.stored = map[lb.Key][]lb.Target{other: {target(3)}}
+		c.pods([]int{1}, nil)
+		c.bind([]lb.Target{target(1), target(2), target(3)})
+		c.reconcile("the other one is not read yet", false, "10.0.0.1", "10.0.0.3")
+
+		c.bindKey(other, []lb.Target{target(1), target(3)})
+		second := lb.GroupKey{Key: other, ID: bound.ID}
+		if _, err := c.Reconcile(t.Context(), second); err != nil {
+			t.Fatal(err)
+		}
+		c.pods([]int{2}, nil)
+		c.Cloud.(*keeping).during = func() {
+			if _, err := c.Reconcile(t.Context(), second); err != nil {
+				t.Error(err)
+			}
+		}
+		c.reconcile("both give one up", false, "10.0.0.2")
 	})
 }
 
@@ -189,8 +228,8 @@ func TestATargetGroupHasAFamily(t *testing.T) {
 						Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
 				})
 			}
-			c.Book.Bind(t.Context(), bound.Key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{},
-				lb.TargetGroup{ID: bound.ID, Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP, Family: family}, nil)
+			c.Book.Bind(t.Context(), bound.Key, Bound{TargetGroup: lb.TargetGroup{ID: bound.ID, Service: "shop/web", Port: "80",
+				TargetType: v1alpha1.TargetTypeIP, Family: family}})
 			c.reconcile(family, false, want)
 		})
 	}

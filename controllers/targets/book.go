@@ -38,9 +38,10 @@ type tracked struct {
 	leftOut string
 	// waiting is when the first change that can wait was found.
 	waiting time.Time
-	// shared is set if others register targets in the group, too. Own are then those that are not theirs.
-	shared bool
-	own    []lb.Target
+	// own are the targets that may have been registered for a binding; nil before they are known. Those of
+	// givenUp are about to be removed. shared is set if others register targets in the group, too.
+	own, givenUp []lb.Target
+	shared       bool
 	// going is set if the group of a binding is to lose its targets.
 	going bool
 	// failed is the error of the last reconcile; nil if there was none.
@@ -73,6 +74,7 @@ type Book struct {
 	tallies   map[lb.Key]*tally
 	byService cluster.Multimap[cluster.Ref, lb.GroupKey] // by Service
 	wanted    map[lb.Key]expectation
+	judged    map[string]bool // bindings of which it is known whether they are served, by namespace/name
 	wake      chan event.TypedGenericEvent[lb.GroupKey]
 	ended     <-chan struct{} // closed when the operator ends, and wake has no reader any more
 	// instances is closed once a group has Nodes for targets.
@@ -88,6 +90,7 @@ func NewBook(ended <-chan struct{}) *Book {
 		tallies:   map[lb.Key]*tally{},
 		byService: cluster.Multimap[cluster.Ref, lb.GroupKey]{},
 		wanted:    map[lb.Key]expectation{},
+		judged:    map[string]bool{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
 	}

@@ -38,8 +38,10 @@ type Reconciler struct {
 	ObserveTook func(time.Duration)
 	// SetRegistered is called when a target group gets its first targets, or loses its last.
 	SetRegistered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
-	// Remember stores which targets are a binding's own, in a target group that others use, too.
-	Remember func(ctx context.Context, k lb.GroupKey, own []lb.Target) error
+	// Remember stores which targets may be a binding's own, and Remembered returns what is stored of all bindings of
+	// a target group.
+	Remember   func(ctx context.Context, k lb.GroupKey, own []lb.Target) error
+	Remembered func(group lb.GroupID) map[lb.Key][]lb.Target
 	// ReconcileLater enqueues a load balancer for a report: its targets are disputed, are too many for
 	// the cloud, or no longer are, or calls wait long.
 	ReconcileLater func(ctx context.Context, key lb.Key)

@@ -24,7 +24,7 @@ const defaultNodes = "!node-role.kubernetes.io/master,!alpha.service-controller.
 	"eks.amazonaws.com/compute-type notin (fargate)"
 
 // Target returns the target group of a served claim as it has targets. The group is what the cloud says of
-// it; nil if it has none.
+// it; nil if the cloud is not asked, and then the family may be unknown.
 func (c *Claim) Target(group *lb.OthersGroup) lb.TargetGroup {
 	s := &c.Spec
 	out := lb.TargetGroup{ID: c.Group, Service: c.Namespace + "/" + s.ServiceRef.Name,
@@ -32,10 +32,9 @@ func (c *Claim) Target(group *lb.OthersGroup) lb.TargetGroup {
 		TargetType: s.TargetType, Family: s.IPAddressType}
 	if group != nil {
 		out.TargetType = cmp.Or(out.TargetType, group.TargetType)
-		out.Family = cmp.Or(out.Family, group.Family)
+		out.Family = cmp.Or(out.Family, group.Family, endpoints.IPv4)
 	}
 	out.TargetType = cmp.Or(out.TargetType, v1alpha1.TargetTypeIP)
-	out.Family = cmp.Or(out.Family, "ipv4")
 	if out.TargetType == v1alpha1.TargetTypeInstance {
 		out.NodeLabels = defaultNodes
 		if of := metav1.FormatLabelSelector(s.NodeSelector); s.NodeSelector != nil && of != "<none>" {
@@ -80,29 +79,54 @@ func (c *Claim) Compare(group *lb.OthersGroup) {
 
 // Missing says what a claim that is served has no targets for. The Service is nil if there is none.
 func (c *Claim) Missing(to lb.TargetGroup, service *corev1.Service) (found []diag.Diagnostic) {
-	resolved := endpoints.Resolve(&c.Class.LoadBalancerClassSpec, endpoints.ReferenceTo(to.Service, to.Port, to.TargetType),
-		endpoints.Objects{Service: service})
+	tell := func(reason diag.Reason, text string) {
+		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: reason,
+			Source: c.Source().At("spec.serviceRef"), Message: text})
+	}
+	resolved := endpoints.Resolve(&c.Class.LoadBalancerClassSpec, reference(to), endpoints.Objects{Service: service})
 	for _, p := range resolved.Problems {
 		switch p.Reason {
 		case diag.ServiceMissing, diag.ServicePortMissing, diag.ServiceUnusable, diag.ExternalNameRefused:
-			found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: p.Reason,
-				Source: c.Source().At("spec.serviceRef"), Message: p.Text})
+			tell(p.Reason, p.Text)
 		}
+	}
+	if to.TargetType == v1alpha1.TargetTypeIP && !endpoints.MayHaveFamily(service, to.Family) {
+		tell(diag.ServiceUnusable, fmt.Sprintf("Service %s has no addresses of the family of the target group, which is %s: "+
+			"add it to spec.ipFamilies of the Service, or use a target group of the other family", to.Service, to.Family))
 	}
 	return found
 }
 
-// RefuseProvider refuses a claim whose class is for a provider that has no target groups of others.
+// reference returns the reference to the Service of a target group.
+func reference(to lb.TargetGroup) endpoints.Reference {
+	ref := endpoints.ReferenceTo(to.Service, to.Port, to.TargetType)
+	ref.NodeLabels, ref.Family = to.NodeLabels, to.Family
+	return ref
+}
+
+// RefuseProvider refuses a claim whose class is for a provider that registers no targets in target groups of
+// others, or does not say which there are: one that is reached over the provider protocol.
 func (c *Claim) RefuseProvider() {
-	c.refuse(diag.BindingUnsupported, "", "the provider of class "+c.Class.Name+" has no target groups of others")
+	c.refuse(diag.BindingUnsupported, "", "the provider of class "+c.Class.Name+" registers no targets in target groups "+
+		"that others made: ask for the target group in `targetGroupBindings` of a class of the built-in provider aws")
 }
 
 // Notes says what is different from the other controller of a claim that is served.
 func (c *Claim) Notes() []diag.Diagnostic {
-	if n := c.Spec.Networking; n == nil || len(n.Ingress) == 0 {
+	n := c.Spec.Networking
+	if n == nil || len(n.Ingress) == 0 {
 		return nil
 	}
+	var asked []string
+	for _, rule := range n.Rules() {
+		asked = append(asked, diag.Cut(rule.String()))
+	}
+	const shown = 5
+	if more := len(asked) - shown; more > 0 {
+		asked = append(asked[:shown], fmt.Sprintf("%d more", more))
+	}
 	return []diag.Diagnostic{{Severity: diag.Warning, Reason: diag.BindingNetworking, Source: c.Source().At("spec.networking"),
-		Message: "no security group is opened for the targets, and rules that the AWS Load Balancer Controller has made " +
-			"stay: add those that are missing to the security groups of the nodes or Pods"}}
+		Message: "no security group is opened for the targets, since a binding may not open those of nodes, and rules that the " +
+			"AWS Load Balancer Controller has made stay: add those that are missing to the security groups of the nodes or " +
+			"Pods: allow " + strings.Join(asked, "; ")}}
 }

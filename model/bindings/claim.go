@@ -34,36 +34,89 @@ type Claim struct {
 	Held bool
 	// Refused is why it is not served; nil if it is.
 	Refused *diag.Diagnostic
+	// Instead is why a claim that is served is that of the version that was accepted last, or has the terms of
+	// then; nil if it is not.
+	Instead *diag.Diagnostic
+}
+
+// A Last is the version of a binding that was accepted last.
+type Last struct {
+	Spec  alb.BindingSpec
+	Group lb.GroupID
+	Class *ingress.Class // that has permitted it, as it was then
+}
+
+// of returns a binding as it was accepted last.
+func (l *Last) of(b *alb.TargetGroupBinding) *alb.TargetGroupBinding {
+	before := *b
+	before.Spec = l.Spec
+	return &before
 }
 
 // NewClaim returns the claim of a binding. Classes are all that can be used, by name; labels are those of
-// the binding's namespace. Held is the name of the class that has permitted it before, or "": it goes
-// first, and while it is missing the binding is neither served nor let go.
-func NewClaim(b *alb.TargetGroupBinding, classes []*ingress.Class, labels map[string]string, held string) Claim {
+// the binding's namespace. Last is nil if no version was accepted. Its class goes first, and while that is
+// missing and no other class permits the binding, the terms of then hold. If the binding is refused as it is,
+// the claim is that of the last version, as far as that is still permitted.
+func NewClaim(b *alb.TargetGroupBinding, classes []*ingress.Class, labels map[string]string, last *Last) Claim {
+	c := newClaim(b, classes, labels, last)
+	if c.Refused == nil || last == nil {
+		return c
+	}
+	return c.OrLast(classes, labels, last)
+}
+
+// OrLast returns the claim of the version that was accepted last, in place of one that is refused. It returns
+// the claim itself if that version cannot be served, either.
+func (c Claim) OrLast(classes []*ingress.Class, labels map[string]string, last *Last) Claim {
+	before := newClaim(last.of(c.TargetGroupBinding), classes, labels, last)
+	switch {
+	case before.Refused == nil:
+		why := *c.Refused
+		why.Message += "; until that is corrected, its targets are those of the version that was accepted last"
+		before.Instead = &why
+		return before
+	case before.Refused.Reason == diag.TargetGroupNotAllowed && c.Refused.Reason != diag.TargetGroupNotAllowed:
+		c.Refused = before.Refused // a mistake keeps no permission that was withdrawn
+	}
+	return c
+}
+
+func newClaim(b *alb.TargetGroupBinding, classes []*ingress.Class, labels map[string]string, last *Last) Claim {
 	c := Claim{TargetGroupBinding: b, Group: lb.GroupID(b.Spec.TargetGroupARN)}
 	if c.Others = b.OfController(); c.Others {
 		return c
 	}
-	missing := held != "" && !slices.ContainsFunc(classes, func(of *ingress.Class) bool { return of.Name == held })
 	if c.refuseFields(); c.Refused != nil {
-		permitted := Claim{TargetGroupBinding: b, Group: c.Group}
-		permitted.permit(classes, labels)
-		if r := permitted.Refused; c.Group != "" && !missing && r != nil && r.Reason == diag.TargetGroupNotAllowed {
-			c.Refused = r // a mistake keeps no permission that was withdrawn
-		}
+		return c
+	}
+	if last == nil {
+		c.permit(classes, labels)
 		return c
 	}
 	classes = slices.Clone(classes)
 	slices.SortStableFunc(classes, func(a, b *ingress.Class) int {
-		return -cmp.Compare(btoi(a.Name == held), btoi(b.Name == held))
+		return -cmp.Compare(btoi(a.Name == last.Class.Name), btoi(b.Name == last.Class.Name))
 	})
-	if missing {
-		c.refuse(diag.ClassMissing, "", "class "+held+", which has permitted it, is missing or cannot be used: its "+
-			"targets stay as they are until the class is there")
-		return c
-	}
 	c.permit(classes, labels)
+	c.keepClass(classes, last)
+	if c.Refused == nil && c.Group == last.Group && last.Spec.MultiClusterTargetGroup && !b.Spec.MultiClusterTargetGroup {
+		c.refuse(diag.Invalid, "spec.multiClusterTargetGroup", "it was true, and targets that others have registered "+
+			"since would be removed: write true again, or delete the binding and create it without")
+	}
 	return c
+}
+
+// keepClass has the class that has permitted a binding permit it while the class is missing.
+func (c *Claim) keepClass(classes []*ingress.Class, last *Last) {
+	same := c.Group == last.Group || c.Group == "" && c.Spec.TargetGroupName == last.Spec.TargetGroupName
+	there := slices.ContainsFunc(classes, func(of *ingress.Class) bool { return of.Name == last.Class.Name })
+	if c.Refused == nil || c.Refused.Reason != diag.TargetGroupNotAllowed || there || !same {
+		return
+	}
+	c.refuse(diag.ClassMissing, "", "class "+last.Class.Name+", which has permitted it, is missing or cannot be used, and "+
+		"no other class permits it: the endpoints of its Service are registered as before until the class is there")
+	c.Instead, c.Refused = c.Refused, nil
+	c.Group, c.Class = last.Group, last.Class
 }
 
 func btoi(b bool) int {
@@ -71,13 +124,6 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// MayHold reports whether a class of a provider lets a namespace with labels have endpoints in a target group.
-func MayHold(group lb.GroupID, provider string, classes []*ingress.Class, labels map[string]string) bool {
-	return slices.ContainsFunc(classes, func(class *ingress.Class) bool {
-		return class.ProviderName == provider && lists(class.BoundTargetGroups(labels), group)
-	})
 }
 
 // lists reports whether one of some globs is for a target group.

@@ -51,35 +51,70 @@ func TestAClassPermitsABinding(t *testing.T) {
 		class   string // that permits it
 		reason  diag.Reason
 		says    string
+		instead diag.Reason // why the version or the terms of before hold
 	}{
-		"in full":                             {binding(), []*ingress.Class{permits("a", "", edge)}, "", "a", "", ""},
-		"by a glob":                           {binding(), []*ingress.Class{permits("a", "shop", arns+"e*")}, "", "a", "", ""},
-		"no class":                            {binding(), nil, "", "", diag.TargetGroupNotAllowed, "`targetGroupBindings`"},
-		"another target group":                {binding(), []*ingress.Class{permits("a", "", arns+"other/*")}, "", "", diag.TargetGroupNotAllowed, "namespace shop"},
-		"that of another tenant":              {binding(), []*ingress.Class{permits("a", "bank", edge)}, "", "", diag.TargetGroupNotAllowed, "namespace shop"},
-		"forwarding is another permission":    {binding(), []*ingress.Class{{Name: "a", LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{AllowedTargetGroups: []string{"*"}}}}, "", "", diag.TargetGroupNotAllowed, ""},
-		"the first of two":                    {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "", edge)}, "", "a", "", ""},
-		"the one that has permitted it":       {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "", edge)}, "b", "b", "", ""},
-		"one that permits it no longer":       {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "")}, "b", "a", "", ""},
-		"none that permits it any longer":     {binding(), []*ingress.Class{permits("b", "bank", edge)}, "b", "", diag.TargetGroupNotAllowed, ""},
-		"a mistake, and none that permits it": {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), []*ingress.Class{permits("b", "bank", edge)}, "b", "", diag.TargetGroupNotAllowed, ""},
-		"a mistake, and one that is gone":     {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), nil, "b", "", diag.BindingUnsupported, ""},
-		"one that is gone":                    {binding(), []*ingress.Class{permits("a", "", edge)}, "b", "", diag.ClassMissing, "stay as they are"},
-		"by name":                             {binding(byName), []*ingress.Class{permits("a", "", arns+"other/1", edge)}, "", "a", "", ""},
-		"by name, and a glob":                 {binding(byName), []*ingress.Class{permits("a", "", arns+"*")}, "", "", diag.TargetGroupNotAllowed, "in full"},
-		"by name, of another tenant":          {binding(byName), []*ingress.Class{permits("a", "bank", edge)}, "", "", diag.TargetGroupNotAllowed, "namespace shop"},
-		"by name, in two accounts":            {binding(byName), []*ingress.Class{permits("a", "", edge), permits("b", "", strings.Replace(edge, "12:", "13:", 1))}, "", "", diag.Invalid, "2 target groups"},
-		"by name and ARN, the ARN goes first": {binding(func(b *alb.TargetGroupBinding) { b.Spec.TargetGroupName = "other" }), []*ingress.Class{permits("a", "", edge, arns+"other/1")}, "", "a", "", ""},
+		"in full":                              {binding(), []*ingress.Class{permits("a", "", edge)}, "", "a", "", "", ""},
+		"by a glob":                            {binding(), []*ingress.Class{permits("a", "shop", arns+"e*")}, "", "a", "", "", ""},
+		"no class":                             {binding(), nil, "", "", diag.TargetGroupNotAllowed, "`targetGroupBindings`", ""},
+		"another target group":                 {binding(), []*ingress.Class{permits("a", "", arns+"other/*")}, "", "", diag.TargetGroupNotAllowed, "namespace shop", ""},
+		"that of another tenant":               {binding(), []*ingress.Class{permits("a", "bank", edge)}, "", "", diag.TargetGroupNotAllowed, "namespace shop", ""},
+		"forwarding is another permission":     {binding(), []*ingress.Class{{Name: "a", LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{AllowedTargetGroups: []string{"*"}}}}, "", "", diag.TargetGroupNotAllowed, "", ""},
+		"the first of two":                     {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "", edge)}, "", "a", "", "", ""},
+		"the one that has permitted it":        {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "", edge)}, "b", "b", "", "", ""},
+		"one that permits it no longer":        {binding(), []*ingress.Class{permits("a", "", edge), permits("b", "")}, "b", "a", "", "", ""},
+		"none that permits it any longer":      {binding(), []*ingress.Class{permits("b", "bank", edge)}, "b", "", diag.TargetGroupNotAllowed, "", ""},
+		"a mistake, and none that permits it":  {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), []*ingress.Class{permits("b", "bank", edge)}, "b", "", diag.TargetGroupNotAllowed, "", ""},
+		"a mistake, and one that is gone":      {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), nil, "b", "b", "", "", diag.BindingUnsupported},
+		"one that is renamed":                  {binding(), []*ingress.Class{permits("a", "", edge)}, "b", "a", "", "", ""},
+		"by name":                              {binding(byName), []*ingress.Class{permits("a", "", arns+"other/1", edge)}, "", "a", "", "", ""},
+		"by name, and a glob":                  {binding(byName), []*ingress.Class{permits("a", "", arns+"*")}, "", "", diag.TargetGroupNotAllowed, "in full", ""},
+		"by name, of another tenant":           {binding(byName), []*ingress.Class{permits("a", "bank", edge)}, "", "", diag.TargetGroupNotAllowed, "namespace shop", ""},
+		"by name, in two accounts":             {binding(byName), []*ingress.Class{permits("a", "", edge), permits("b", "", strings.Replace(edge, "12:", "13:", 1))}, "", "", diag.Invalid, "2 target groups", ""},
+		"by name and ARN, the ARN goes first":  {binding(func(b *alb.TargetGroupBinding) { b.Spec.TargetGroupName = "other" }), []*ingress.Class{permits("a", "", edge, arns+"other/1")}, "", "a", "", "", ""},
+		"one that is gone":                     {binding(), nil, "b", "b", "", "", diag.ClassMissing},
+		"a mistake":                            {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), []*ingress.Class{permits("b", "", edge)}, "b", "b", "", "", diag.BindingUnsupported},
+		"a mistake from the beginning":         {binding(func(b *alb.TargetGroupBinding) { b.Spec.IamRoleArnToAssume = "a" }), []*ingress.Class{permits("b", "", edge)}, "", "", diag.BindingUnsupported, "", ""},
+		"a target group that is not permitted": {binding(func(b *alb.TargetGroupBinding) { b.Spec.TargetGroupARN = arns + "other/1" }), []*ingress.Class{permits("b", "", edge)}, "b", "b", "", "", diag.TargetGroupNotAllowed},
+		"no selector of namespaces":            {binding(), []*ingress.Class{{Name: "a", LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{TargetGroupBindings: []v1alpha1.BoundTargetGroups{{TargetGroups: []string{edge}}}}}}, "", "", diag.TargetGroupNotAllowed, "", ""},
 	} {
-		got := bindings.NewClaim(c.binding, c.classes, map[string]string{"kubernetes.io/metadata.name": "shop"}, c.held)
+		var last *bindings.Last
+		if c.held != "" {
+			last = &bindings.Last{Spec: binding().Spec, Group: lb.GroupID(edge), Class: &ingress.Class{Name: c.held}}
+		}
+		got := bindings.NewClaim(c.binding, c.classes, map[string]string{"kubernetes.io/metadata.name": "shop"}, last)
 		if c.reason == "" && got.Refused == nil {
 			if got.Class == nil || got.Class.Name != c.class || string(got.Group) != edge {
 				t.Errorf("%s: class %v permits %s", name, got.Class, got.Group)
+			}
+			if (got.Instead == nil) != (c.instead == "") || got.Instead != nil && got.Instead.Reason != c.instead {
+				t.Errorf("%s: the version of before holds, for %v", name, got.Instead)
 			}
 			continue
 		}
 		if got.Refused == nil || got.Refused.Reason != c.reason || !strings.Contains(got.Refused.Message, c.says) || got.Class != nil {
 			t.Errorf("%s: class %v permits it; refused: %v", name, got.Class, got.Refused)
+		}
+	}
+}
+
+// A binding that shared its target group does not stop: targets that others have registered would be removed.
+func TestABindingGoesOnSharing(t *testing.T) {
+	edge := lb.GroupID(arns + "edge/0123456789abcdef")
+	shared := binding(func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
+	last := &bindings.Last{Spec: shared.Spec, Group: edge, Class: &ingress.Class{Name: "a"}}
+	for name, c := range map[string]struct {
+		edit   func(*alb.TargetGroupBinding)
+		shares bool
+		reason diag.Reason
+	}{
+		"it stops":                    {func(*alb.TargetGroupBinding) {}, true, diag.Invalid},
+		"it goes on":                  {func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }, true, ""},
+		"it has another target group": {func(b *alb.TargetGroupBinding) { b.Spec.TargetGroupARN = arns + "other/1" }, false, ""},
+	} {
+		got := bindings.NewClaim(binding(c.edit), []*ingress.Class{permits("a", "", "*")}, nil, last)
+		if got.Refused != nil || got.Spec.MultiClusterTargetGroup != c.shares || (got.Instead == nil) != (c.reason == "") ||
+			got.Instead != nil && got.Instead.Reason != c.reason {
+			t.Errorf("%s: it shares: %v; refused: %v; the version of before holds, for %v", name, got.Spec.MultiClusterTargetGroup, got.Refused, got.Instead)
 		}
 	}
 }
@@ -111,7 +146,7 @@ func TestFieldsOfABinding(t *testing.T) {
 		}, diag.Invalid, "spec.nodeSelector"},
 		"IPv5": {func(b *alb.TargetGroupBinding) { b.Spec.IPAddressType = "ipv5" }, diag.Invalid, "spec.ipAddressType"},
 	} {
-		got := bindings.NewClaim(binding(c.edit), []*ingress.Class{permits("a", "", "*")}, nil, "")
+		got := bindings.NewClaim(binding(c.edit), []*ingress.Class{permits("a", "", "*")}, nil, nil)
 		switch {
 		case c.reason == "" && got.Refused != nil,
 			c.reason != "" && (got.Refused == nil || got.Refused.Reason != c.reason || got.Refused.Source.Field != c.field):
@@ -129,7 +164,7 @@ func TestBindingsOfTheController(t *testing.T) {
 		"gateway.k8s.aws.nlb/stack-name": true, "gateway.k8s.aws.alb/stack": true,
 		"app.kubernetes.io/name": false, "ingress.k8s.aws/team": false, "example.com/stack": false,
 	} {
-		got := bindings.NewClaim(binding(func(b *alb.TargetGroupBinding) { b.Labels = map[string]string{label: "x"} }), nil, nil, "")
+		got := bindings.NewClaim(binding(func(b *alb.TargetGroupBinding) { b.Labels = map[string]string{label: "x"} }), nil, nil, nil)
 		if got.Others != others || (got.Refused == nil) != others {
 			t.Errorf("%s: of the controller %v, refused: %v", label, got.Others, got.Refused)
 		}
@@ -169,9 +204,9 @@ func TestBindingsOfOneTargetGroup(t *testing.T) {
 				if strings.HasSuffix(text, "others") {
 					b.Labels = map[string]string{"ingress.k8s.aws/stack": "x"}
 				}
-			}), []*ingress.Class{permits("a", "", arns+"*")}, nil, "")
+			}), []*ingress.Class{permits("a", "", arns+"*")}, nil, nil)
 			if strings.HasSuffix(text, "refused") {
-				claim = bindings.NewClaim(claim.TargetGroupBinding, nil, nil, "")
+				claim = bindings.NewClaim(claim.TargetGroupBinding, nil, nil, nil)
 			}
 			claim.Held = strings.HasSuffix(text, "held")
 			claims = append(claims, &claim)
@@ -215,7 +250,7 @@ func TestABindingIsComparedWithItsTargetGroup(t *testing.T) {
 		"nodes, of addresses": {func(s *alb.BindingSpec) { s.NodeSelector = &metav1.LabelSelector{} }, &ip, diag.Invalid, "spec.nodeSelector"},
 		"of a load balancer":  {func(*alb.BindingSpec) {}, with(func(g *lb.OthersGroup) { g.Kept = "it belongs to a" }), diag.BindingConflict, "spec.targetGroupARN"},
 	} {
-		claim := bindings.NewClaim(binding(func(b *alb.TargetGroupBinding) { c.edit(&b.Spec) }), []*ingress.Class{permits("a", "", "*")}, nil, "")
+		claim := bindings.NewClaim(binding(func(b *alb.TargetGroupBinding) { c.edit(&b.Spec) }), []*ingress.Class{permits("a", "", "*")}, nil, nil)
 		if claim.Compare(c.group); c.reason == "" && claim.Refused != nil ||
 			c.reason != "" && (claim.Refused == nil || claim.Refused.Reason != c.reason || claim.Refused.Source.Field != c.field) {
 			t.Errorf("%s: refused: %v", name, claim.Refused)
@@ -224,20 +259,23 @@ func TestABindingIsComparedWithItsTargetGroup(t *testing.T) {
 	claim := bindings.NewClaim(binding(func(b *alb.TargetGroupBinding) {
 		b.Spec.NodeSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pool": "edge"}}
 		b.Spec.ServiceRef.Port = intstr.FromString("http")
-	}), []*ingress.Class{permits("a", "", "*")}, nil, "")
+	}), []*ingress.Class{permits("a", "", "*")}, nil, nil)
 	got := claim.Target(&lb.OthersGroup{TargetType: "instance", Family: "ipv6"})
 	if got.TargetType != "instance" || got.Family != "ipv6" || got.Service != "shop/web" || got.Port != "http" ||
 		!strings.HasPrefix(got.NodeLabels, "pool=edge,") || !strings.Contains(got.NodeLabels, "notin (fargate)") {
 		t.Errorf("the target group is %+v", got)
 	}
-	if got := claim.Target(nil); got.TargetType != "ip" || got.Family != "ipv4" || got.NodeLabels != "" {
+	if got := claim.Target(nil); got.TargetType != "ip" || got.Family != "" || got.NodeLabels != "" {
 		t.Errorf("without the cloud, the target group is %+v", got)
 	}
 	if len(claim.Notes()) > 0 {
 		t.Errorf("notes: %v", claim.Notes())
 	}
-	claim.Spec.Networking = &alb.BindingNetworking{Ingress: []runtime.RawExtension{{Raw: []byte("{}")}}}
-	if notes := claim.Notes(); len(notes) != 1 || notes[0].Reason != diag.BindingNetworking {
+	claim.Spec.Networking = &alb.BindingNetworking{Ingress: []runtime.RawExtension{
+		{Raw: []byte(`{"from": [{"securityGroup": {"groupID": "sg-1"}}, {"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 8080}, {"protocol": "UDP", "port": "dns"}]}`)},
+		{Raw: []byte(`{"from": [{"securityGroup": {"groupID": "sg-2"}}]}`)}, {Raw: []byte(`[]`)}}}
+	if notes := claim.Notes(); len(notes) != 1 || notes[0].Reason != diag.BindingNetworking ||
+		!strings.HasSuffix(notes[0].Message, "allow TCP 8080 and UDP dns from sg-1 and 10.0.0.0/8; TCP any port from sg-2") {
 		t.Errorf("notes: %v", notes)
 	}
 }

@@ -35,7 +35,7 @@ func ReportAll(o ingress.Objects, options ingress.ClassOptions) (out []Report) {
 				}
 			}
 		}
-		claim := NewClaim(b, classes, labels, "")
+		claim := NewClaim(b, classes, labels, nil)
 		claims = append(claims, &claim)
 	}
 	Settle(claims)
@@ -65,11 +65,13 @@ func (c *Claim) registered(o ingress.Objects) []diag.Diagnostic {
 			behind.Slices = append(behind.Slices, s)
 		}
 	}
-	ref := endpoints.ReferenceTo(to.Service, to.Port, to.TargetType)
-	ref.NodeLabels = to.NodeLabels
-	targets := endpoints.Resolve(&c.Class.LoadBalancerClassSpec, ref, behind).Backend.Targets
+	targets := endpoints.Resolve(&c.Class.LoadBalancerClassSpec, reference(to), behind).Backend.Targets
+	what := "the endpoints"
+	if len(targets) > 0 || len(behind.Slices) > 0 || len(behind.Nodes) > 0 {
+		what = fmt.Sprintf("%d targets", len(targets))
+	}
 	return slices.Concat(c.Notes(), c.Missing(to, behind.Service), []diag.Diagnostic{{
 		Severity: diag.Info, Reason: diag.BindingServed, Source: c.Source(),
-		Message: fmt.Sprintf("class %s permits it; %d targets of Service %s, port %s, are registered in target group %s",
-			c.Class.Name, len(targets), to.Service, to.Port, c.Group)}})
+		Message: fmt.Sprintf("class %s permits it; %s of Service %s, port %s, are registered in target group %s",
+			c.Class.Name, what, to.Service, to.Port, c.Group)}})
 }

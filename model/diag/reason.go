@@ -61,6 +61,7 @@ const (
 	BindingUnsupported    Reason = "BindingUnsupported"
 	BindingNetworking     Reason = "BindingNetworking"
 	BindingServed         Reason = "BindingServed"
+	BindingForgotten      Reason = "BindingForgotten"
 
 	NoEndpoints     Reason = "NoEndpoints"
 	NoNodes         Reason = "NoNodes"
@@ -230,11 +231,12 @@ var Reasons = []Doc{
 		"The object as it is now is not accepted; its last accepted version keeps being served.",
 		"Correct the object; the other diagnostics say what is wrong."},
 	{Vanished,
-		"The Ingress is gone, and Fairlead has not released it: its finalizer was removed by force, or " +
-			"the API server was restored from an older state. It is served as it was last accepted until " +
-			"`--vanished-grace` is over. Where three or more namespaces have lost Ingresses within that " +
-			"time, it is served until that is confirmed on the LoadBalancer.",
-		"Make the Ingress again if it is to stay. If it is to go, wait, or confirm it with the " +
+		"The Ingress or TargetGroupBinding is gone, and Fairlead has not released it: its finalizer was " +
+			"removed by force, or the API server was restored from an older state. An Ingress is served as it " +
+			"was last accepted until `--vanished-grace` is over, and the targets of a TargetGroupBinding stay " +
+			"as long. Where three or more namespaces have lost Ingresses within that time, theirs are served " +
+			"until that is confirmed on the LoadBalancer.",
+		"Make the object again if it is to stay. If it is to go, wait, or confirm it with the " +
 			"annotation `fairlead.dev/confirm-vanished` that the condition Degraded of the LoadBalancer " +
 			"names."},
 	{ConsentWithdrawn,
@@ -302,6 +304,11 @@ var Reasons = []Doc{
 	{BindingServed,
 		"The endpoints of the Service of a TargetGroupBinding are registered in its target group.",
 		"For information."},
+	{BindingForgotten,
+		"The LoadBalancer that remembers the targets of a TargetGroupBinding was deleted. Targets that were " +
+			"registered for the binding before, and are no endpoints of its Service any more, stay in the " +
+			"target group.",
+		"Deregister these targets. Leave LoadBalancers with the label `fairlead.dev/target-group-binding` to the operator."},
 	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" +
 		unlessServed, "Check the Service's selector and its pods."},
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one " +

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -232,6 +233,16 @@ func familyOf(service *corev1.Service, slices SliceList) string {
 		return ipv6
 	}
 	return IPv4
+}
+
+// MayHaveFamily reports whether a Service can have endpoints of an IP family. Those of a headless Service without a
+// selector are what its author writes. An unknown family is "".
+func MayHaveFamily(service *corev1.Service, family string) bool {
+	if family == "" || service == nil || len(service.Spec.IPFamilies) == 0 || service.Spec.Type == corev1.ServiceTypeExternalName ||
+		service.Spec.ClusterIP == corev1.ClusterIPNone && len(service.Spec.Selector) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(service.Spec.IPFamilies, func(f corev1.IPFamily) bool { return strings.EqualFold(string(f), family) })
 }
 
 // idOf returns the ID of a backend: Service and port, and the fields that cannot change in place,

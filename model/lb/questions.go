@@ -83,7 +83,8 @@ type Facts struct {
 	// Unshielded is a message that says why load balancers cannot have Shield Advanced; "" if they
 	// can.
 	Unshielded string
-	// TargetGroups has those that exist of the target groups that others made.
+	// TargetGroups has those that exist of the target groups that others made; nil if the provider does not
+	// answer the question.
 	TargetGroups map[GroupID]OthersGroup
 	// Others has the load balancers that others made. It is nil if the provider cannot say.
 	Others []Other

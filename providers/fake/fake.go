@@ -84,11 +84,11 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 		id := ownCertificate(host)
 		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}
 	}
+	if len(q.TargetGroups) > 0 {
+		facts.TargetGroups = map[lb.GroupID]lb.OthersGroup{}
+	}
 	for _, id := range q.TargetGroups {
 		if _, made := c.options.TargetGroups[id]; made {
-			if facts.TargetGroups == nil {
-				facts.TargetGroups = map[lb.GroupID]lb.OthersGroup{}
-			}
 			facts.TargetGroups[id] = lb.OthersGroup{TargetType: "ip", Protocol: "HTTP", Family: "ipv4"}
 		}
 	}

@@ -1,6 +1,8 @@
 package alb
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -57,6 +59,52 @@ type BoundService struct {
 // BindingNetworking has rules of security groups.
 type BindingNetworking struct {
 	Ingress []runtime.RawExtension `json:"ingress,omitempty"`
+}
+
+// A BindingRule permits some peers to connect to some ports of targets.
+type BindingRule struct {
+	From []struct {
+		IPBlock struct {
+			CIDR string `json:"cidr"`
+		} `json:"ipBlock"`
+		SecurityGroup struct {
+			GroupID string `json:"groupID"`
+		} `json:"securityGroup"`
+	} `json:"from"`
+	Ports []struct {
+		Protocol string              `json:"protocol"`
+		Port     *intstr.IntOrString `json:"port"`
+	} `json:"ports"`
+}
+
+// String returns the rule in words.
+func (r BindingRule) String() string {
+	var ports, from []string
+	for _, p := range r.Ports {
+		port := "any port"
+		if p.Port != nil {
+			port = p.Port.String()
+		}
+		ports = append(ports, cmp.Or(p.Protocol, "TCP")+" "+port)
+	}
+	for _, f := range r.From {
+		from = append(from, cmp.Or(f.SecurityGroup.GroupID, f.IPBlock.CIDR))
+	}
+	if len(ports) == 0 {
+		ports = []string{"TCP any port"}
+	}
+	return strings.Join(ports, " and ") + " from " + strings.Join(from, " and ")
+}
+
+// Rules returns the rules that can be read.
+func (n *BindingNetworking) Rules() (rules []BindingRule) {
+	for i := range n.Ingress {
+		var r BindingRule
+		if json.Unmarshal(n.Ingress[i].Raw, &r) == nil {
+			rules = append(rules, r)
+		}
+	}
+	return rules
 }
 
 // BindingStatus is what a controller has done.
