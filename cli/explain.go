@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -38,7 +39,8 @@ explain names the nearest hosts. If no path of the host matches, it names the ne
 The answer is computed twice: from the Ingress specification, and from the rules for the cloud. If
 the two differ, Fairlead has a defect, and explain fails.
 
-With --all, explain lists errors, conflicts and routes that no request can reach. Exit code 0:
+With --all, explain lists errors, conflicts and routes that no request can reach, and what becomes
+of TargetGroupBindings; targetgroupbinding/NAMESPACE/NAME in place of a URL is one of these. Exit code 0:
 every Ingress is served as asked; 2: one is not, by the severity of --fail-on; 1: error. With
 -o json, one URL is printed as an object, and several as a list. Files without an Ingress are an
 error.
@@ -64,6 +66,9 @@ const explainExamples = `  # Which Service answers this?
 
   # What becomes of an annotation of another controller? What does a reason mean?
   fairlead explain nginx.ingress.kubernetes.io/auth-url AnnotationForeign
+
+  # Is this TargetGroupBinding served?
+  fairlead explain targetgroupbinding/shop/web --live
 
   # All errors, conflicts, and routes that no request can reach
   fairlead explain --all -f config/samples`
@@ -94,7 +99,8 @@ func newExplain(with access.Clouds) *cobra.Command {
 			if err := in.RequireFiles(live); err != nil {
 				return err
 			}
-			asked, err := answer.Questions(urls, method, headers)
+			bound := bindingsNamed(urls)
+			asked, err := answer.Questions(urls[:len(urls)-len(bound)], method, headers)
 			if err != nil {
 				return err
 			}
@@ -102,9 +108,12 @@ func newExplain(with access.Clouds) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if all {
+			switch {
+			case all:
 				err = compiled.explainAll(cmd.OutOrStdout(), format, failOn)
-			} else {
+			case len(bound) > 0:
+				err = compiled.explainBindings(cmd.OutOrStdout(), bound, format)
+			default:
 				err = compiled.explainEach(cmd.OutOrStdout(), asked, format)
 			}
 			return cmp.Or(leftOut(compiled.problems), err)
@@ -130,6 +139,7 @@ type compilation struct {
 	live        bool // the objects are those of a cluster
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
+	bindings    []diag.Diagnostic  // of TargetGroupBindings
 	problems    manifests.Problems // of objects that were left out
 }
 
@@ -143,7 +153,7 @@ func compileFor(
 		return compilation{}, err
 	}
 	all, options, err := in.Objects(cmd, cluster)
-	problems, err := manifests.LeftOut(err)
+	problems, err := manifests.LeftOut(program.WithoutIngress(all, err))
 	if err != nil {
 		return compilation{}, err
 	}
@@ -160,7 +170,60 @@ func compileFor(
 	if in.FromFiles() {
 		diagnostics = program.AmongFiles(diagnostics)
 	}
-	return compilation{all, !in.FromFiles(), programs, diagnostics, problems}, err
+	return compilation{all, !in.FromFiles(), programs, diagnostics, program.Bindings(all, options, in.FromFiles()), problems}, err
+}
+
+// bindingKind begins the name of a TargetGroupBinding in place of a URL.
+const bindingKind = "targetgroupbinding/"
+
+// bindingsNamed returns the TargetGroupBindings that words name, as namespace/name; none unless all words do.
+func bindingsNamed(words []string) []string {
+	var out []string
+	for _, word := range words {
+		if len(word) <= len(bindingKind) || !strings.EqualFold(word[:len(bindingKind)], bindingKind) {
+			return nil
+		}
+		out = append(out, word[len(bindingKind):])
+	}
+	return out
+}
+
+// explainBindings prints what becomes of some TargetGroupBindings.
+func (c compilation) explainBindings(w io.Writer, names []string, format output.Format) error {
+	var found []diag.Diagnostic
+	var wrong []error
+	for _, name := range names {
+		at := slices.IndexFunc(c.objects.TargetGroupBindings, func(b *alb.TargetGroupBinding) bool {
+			return b.Namespace+"/"+b.Name == name
+		})
+		switch {
+		case at < 0:
+			wrong = append(wrong, fmt.Errorf("there is no TargetGroupBinding %s", printable.Line(name)))
+		case c.objects.TargetGroupBindings[at].OfController():
+			wrong = append(wrong, fmt.Errorf("the AWS Load Balancer Controller made TargetGroupBinding %s for "+
+				"itself, and it is left alone", name))
+		}
+		found = append(found, slices.DeleteFunc(slices.Clone(c.bindings), func(d diag.Diagnostic) bool {
+			return d.Source.Object() != name
+		})...)
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	if format != output.Text {
+		return format.Print(w, found)
+	}
+	return printEach(w, found)
+}
+
+// printEach prints diagnostics.
+func printEach(w io.Writer, diagnostics []diag.Diagnostic) error {
+	for _, d := range diagnostics {
+		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()), printable.Line(d.Message)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // explainAll prints errors, and other diagnostics about conflicts between routes and about
@@ -171,6 +234,7 @@ func (c compilation) explainAll(w io.Writer, format output.Format, failOn string
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
+	diagnostics = append(diagnostics, c.bindings...)
 	if err := c.print(w, diagnostics, format); err != nil {
 		return err
 	}
@@ -185,11 +249,8 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, format ou
 	if format != output.Text {
 		return format.Print(w, append([]diag.Diagnostic{}, diagnostics...))
 	}
-	for _, d := range diagnostics {
-		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()),
-			printable.Line(d.Message)); err != nil {
-			return err
-		}
+	if err := printEach(w, diagnostics); err != nil {
+		return err
 	}
 	tally := output.TallyOf(diagnostics, len(c.problems))
 	_, err := fmt.Fprintf(w, "%s\nSummary: %s\n", c.summary(diagnostics), tally)
@@ -212,7 +273,7 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 			printable.Line(strings.Join(slices.Compact(refused), ", ")))
 	case len(c.programs) == 0:
 		return "No Ingress is served by Fairlead."
-	case len(printed) > 0:
+	case slices.ContainsFunc(printed, func(d diag.Diagnostic) bool { return d.Source.Kind != alb.BindingKind }):
 		return "Every Ingress is accepted."
 	}
 	return "No conflicts, and some request reaches every route."

@@ -33,12 +33,16 @@ from the cluster, with the operator's records. It prints the steps that the oper
 It changes nothing, neither in the cluster nor in the cloud. The load balancers of the provider fake
 are in the operator's memory: without --fake-state, they have no plan, and diagnostics are printed.
 
+A TargetGroupBinding has no plan, since its target group is others'. Plan says whether it is
+served, and why not; one that no class permits is left to the AWS Load Balancer Controller.
+
 An object that cannot be read, or a file without Kubernetes objects, is reported with its file and
 line, and the rest is planned. An object that is merely not among the files is no error: it may be
 in the cluster.
 
 Exit code 0: nothing to do; 2: something to do; 1: something could not be read, no file has an
-Ingress and --observed is unset, or there is a diagnostic of the severity of --fail-on.`
+Ingress or a TargetGroupBinding and --observed is unset, or there is a diagnostic of the severity of
+--fail-on.`
 
 const planExamples = `  # The steps that create everything for these manifests
   fairlead plan config/samples
@@ -131,13 +135,15 @@ func runPlan(
 	}
 	var reasons []string
 	if in.FromFiles() {
-		if !from.live {
+		if objects := result.side.objects; !from.live && len(objects.Ingresses)+len(result.programs) > 0 {
 			reasons = notServed(&in, len(result.programs), result.diagnostics, "")
 			result.keyless = program.MissingSecrets(slices.DeleteFunc(slices.Clone(result.diagnostics),
 				func(d diag.Diagnostic) bool { return d.Reason != diag.CertificateMissing }))
 		}
 		result.diagnostics = program.AmongFiles(result.diagnostics)
 	}
+	result.diagnostics = diag.Sort(append(result.diagnostics,
+		program.Bindings(result.side.objects, result.side.options, in.FromFiles())...))
 	out := cmd.OutOrStdout()
 	if show.format != output.Text {
 		report := program.Report(result.programs, result.diagnostics, result.problems)
@@ -191,7 +197,7 @@ func planFiles(
 	objects, _, err := in.Load(cmd, from.home.Namespace)
 	problems, err := manifests.LeftOut(err)
 	// The last Ingress may be deleted.
-	if err != nil && (len(before.Observed) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
+	if err = program.WithoutIngress(objects, err); err != nil && (len(before.Observed) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return planned{}, err
 	}
 	compiled := side{objects: objects, options: in.Options(objects), input: in, problems: problems}

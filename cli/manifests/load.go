@@ -20,6 +20,7 @@ import (
 
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/ingress/validate"
 )
 
@@ -61,6 +62,8 @@ func (f Files) Load(ctx context.Context) (ingress.Objects, Places, error) {
 	if f.Namespace != "" {
 		l.objects.Ingresses = slices.DeleteFunc(l.objects.Ingresses,
 			func(ing *networkingv1.Ingress) bool { return ing.Namespace != f.Namespace })
+		l.objects.TargetGroupBindings = slices.DeleteFunc(l.objects.TargetGroupBindings,
+			func(b *alb.TargetGroupBinding) bool { return b.Namespace != f.Namespace })
 	}
 	l.objects.PodsKnown = endpoints.HaveAddresses(l.objects.Pods)
 	if l.kustomization != "" && l.kustomizations == len(files) && len(f.Kustomizations) == 0 {
