@@ -46,6 +46,7 @@ var seldom = map[right]string{
 	// These kinds are the AWS Load Balancer Controller's, and are not installed here: tests of controllers install them.
 	{"list", "elbv2.k8s.aws", "ingressclassparams"}:          "where the kind is installed",
 	{"watch", "elbv2.k8s.aws", "ingressclassparams"}:         "where the kind is installed",
+	{"get", "elbv2.k8s.aws", "targetgroupbindings"}:          "where the kind is installed",
 	{"list", "elbv2.k8s.aws", "targetgroupbindings"}:         "where the kind is installed",
 	{"watch", "elbv2.k8s.aws", "targetgroupbindings"}:        "where the kind is installed",
 	{"patch", "elbv2.k8s.aws", "targetgroupbindings"}:        "where the kind is installed",

@@ -132,6 +132,7 @@ func askAccess(t *testing.T, c *kube.Cluster) {
 		{true, "list", "elbv2.k8s.aws", "ingressclassparams", ""},
 		{true, "watch", "elbv2.k8s.aws", "ingressclassparams", ""},
 		{false, "patch", "elbv2.k8s.aws", "ingressclassparams", ""},
+		{true, "get", "elbv2.k8s.aws", "targetgroupbindings", "shop"},
 		{true, "watch", "elbv2.k8s.aws", "targetgroupbindings", "shop"},
 		{true, "patch", "elbv2.k8s.aws", "targetgroupbindings", "shop"},
 		{true, "patch", "elbv2.k8s.aws", "targetgroupbindings/status", "shop"},
