@@ -2,6 +2,7 @@ package expect
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -139,6 +140,7 @@ func TestCheckSaysWhatItDoesNotDecide(t *testing.T) {
 	}
 	table := []*precedence.Table{balancer("fairlead/shop/web/internal", routes...)}
 	finder := requests.NewFinder(requests.OfPlan)
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in a command; make test-all has another GOGC
 	began := cputime.Self(t)
 	for range 200 {
 		result := Check(all[0], table, finder)
