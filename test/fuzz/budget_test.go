@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 // than one Ingress may.
 func within(t *testing.T, run func()) {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in a command; make test-all has another GOGC
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := cputime.Self(t)
