@@ -73,13 +73,15 @@ BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalance
 BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
 BUSY := ^Test($(BUSY)|RealNoRequestEverGoesAstray)$$
 TEST := go test -count 1 -p 2 -vet=off -timeout 30m
+# Collecting garbage is a fifth of the work of tests that compute, and there is memory for it. Not for compilers and linkers.
+GARBAGE := -exec 'env GOGC=400'
 
 .PHONY: race
 race: controlplane ## Run the tests that look for data races; needs a C compiler
 	$(TEST) -race -run '$(BUSY)' ./controllers
 	$(TEST) -race -run '$(BUSY)' ./test/alb -reallives 1
 	$(TEST) -race -skip '$(FIGHTS)' ./controllers/loadbalancer
-	$(TEST) -race $(RACED)
+	$(TEST) -race $(GARBAGE) $(RACED)
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time.
 .PHONY: nested
@@ -87,11 +89,10 @@ nested:
 	printf '%s\n' $(TESTED) | xargs -I {} go -C {} test -timeout 30m ./...
 	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./...
 
-# In packages of the model garbage is a fifth of the work, and there is memory for it.
 .PHONY: compute
 compute: race
 	$(TEST) -run '$(FIGHTS)' ./controllers/loadbalancer
-	GOGC=400 $(TEST) $(COMPUTE:%=./%)
+	$(TEST) $(GARBAGE) $(COMPUTE:%=./%)
 
 # Tests that wait for operators and control planes, most of their time, run beside those that compute: all cores are busy.
 # What go vet finds, `make lint` finds, in tests too.
