@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file holds exit codes, the errors that stand for them, and what decides which of them a
-// command ends with.
+// This file holds exit codes, the errors that stand for them, and what several commands
+// decide them by. Run in command.go makes one of an error.
 
 // Exit codes. A script can tell a plan with steps from one without, and both from a failure.
 const (

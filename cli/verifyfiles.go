@@ -16,7 +16,7 @@ import (
 // This file reads files with expectations: a file of expectations, or manifests of the ConfigMap
 // that classes name.
 
-// An fileExpectation is an expectation in a file.
+// A fileExpectation is an expectation in a file.
 type fileExpectation struct {
 	expect.Expectation
 	File string

@@ -15,7 +15,7 @@ import (
 )
 
 // This file is the table of the operator's settings. A row is a flag of run, a variable of its
-// environment and a key of its file at once (package configuration), and an entry in
+// environment and a key of its file at once (configuration.go), and an entry in
 // docs/reference/run.md.
 
 // Settings holds the values of the settings.

@@ -25,7 +25,7 @@ type gatedFields struct {
 	conditions []corev1.PodCondition
 }
 
-// Transform keeps the fields of a Pod that are read: without our readiness gate only the name and
+// transformPod keeps the fields of a Pod that are read: without our readiness gate only the name and
 // the addresses.
 func transformPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)

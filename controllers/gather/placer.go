@@ -25,7 +25,7 @@ type Placer struct {
 	mu sync.Mutex
 	// placedUnder holds the versions of the objects on which placements depended.
 	placedUnder versions
-	// incomplete is set if placements depended on objects that under lacks.
+	// incomplete is set if placements depended on objects that placedUnder lacks.
 	incomplete bool
 }
 

@@ -18,7 +18,7 @@ type Backlog[K comparable] struct {
 	open  map[K]*backlogEntry // changes in a reconcile, or after one that failed
 }
 
-// An backlogEntry change is one that the cloud does not have yet.
+// A backlogEntry is a change that the cloud does not have yet.
 type backlogEntry struct {
 	since  time.Time
 	worked bool // the cloud was changed for it

@@ -18,7 +18,7 @@ import (
 // name of a certificate is checked.
 //
 // On a load balancer where hosts have owners, either the certificate or the host came first
-// (package ownership). If the host came first, the certificate is refused. If the certificate came
+// (hostownership.go). If the host came first, the certificate is refused. If the certificate came
 // first, the host is not served over HTTPS. A certificate counts for all HTTPS ports. A certificate
 // that two namespaces use is allowed for the hosts of both.
 

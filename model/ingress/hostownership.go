@@ -52,7 +52,7 @@ type HostClaim struct {
 type HostHolding struct {
 	Host      routing.Host
 	Namespace string
-	Granted   bool // as of a Claim
+	Granted   bool // as of a HostClaim
 	// Settled is true if no certificate of another namespace had a name for the host when it was
 	// claimed. Then the host came before such certificates.
 	Settled bool
@@ -80,7 +80,7 @@ type owner struct {
 type candidate struct {
 	granted bool
 	held    bool // the namespace is remembered to own the host
-	settled bool // as of a Holding
+	settled bool // as of a HostHolding
 	from    routing.Key
 	claim   *HostClaim // of its oldest Ingress that names the host; nil if none does any more
 }

@@ -15,7 +15,7 @@ import (
 //
 // The HTTP ports serve every host of a rule. The HTTPS ports serve the hosts that spec.tls of the
 // same Ingress covers, if the certificate can be used. An entry covers the hosts that it lists,
-// also those that no rule names (package hostrules). A listed wildcard covers hosts with one more
+// also those that no rule names (hostrules.go). A listed wildcard covers hosts with one more
 // label. An entry without hosts covers all hosts of the Ingress, its rules without a host, and its
 // default backend.
 

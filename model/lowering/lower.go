@@ -84,7 +84,7 @@ func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, p
 	return out
 }
 
-// A section has levels whose rules are put into one order. Guard marks the section that keeps names
+// A section has levels whose rules are put into one order. catchAll marks the section that keeps names
 // with too many labels from the wildcards of the next section, whose star would match them: they
 // get the answer for hosts that no rule names.
 type section struct {

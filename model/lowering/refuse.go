@@ -292,7 +292,7 @@ func (r *refuser) repeatingDefaults() map[string]bool {
 }
 
 // whyNoRule returns why a route can have no rule on this port, apart from its host, or "".
-// WildcardsOfHosts is the number of wildcards in the hosts for which a route for any host is
+// wildcardsOfHosts is the number of wildcards in the hosts for which a route for any host is
 // repeated.
 func (s *speller) whyNoRule(r *routing.Route, wildcardsOfHosts int, repeatedFor []routing.Host) string {
 	if why := whyNotPossible(s.caps, r.Action); why != "" {

@@ -171,7 +171,7 @@ func (s *schedule) cheapestDeletion() map[int]bool {
 	var best map[int]bool
 	cheapest := 0
 	for i := range s.tasks {
-		if !s.pending(i) || !s.makesShort(i) {
+		if !s.pending(i) || !s.relievesShort(i) {
 			continue
 		}
 		way, cost := s.predecessorsOf(i)
@@ -182,8 +182,8 @@ func (s *schedule) cheapestDeletion() map[int]bool {
 	return best
 }
 
-// makesShort reports whether a task frees a place of a kind that is short.
-func (s *schedule) makesShort(i int) bool {
+// relievesShort reports whether a task frees a place of a kind that is short.
+func (s *schedule) relievesShort(i int) bool {
 	for k := range s.limit {
 		if s.tasks[i].Places[k] < 0 && s.isShort(k) {
 			return true

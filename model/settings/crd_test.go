@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// This file compares the schemas of the CRDs with the tables of this package and of package fields.
+// This file compares the schemas of the CRDs with the table of this package.
 
 // Bounds of class fields that functions check, each with the function.
 var elsewhere = map[string]string{

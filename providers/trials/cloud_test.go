@@ -122,7 +122,7 @@ func (c *cloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observe
 func (c *cloud) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	id, _, _ := strings.Cut(step.ID(), ":") // that of a certificate is random
 	if strings.HasSuffix(step.Op(), "rule") {
-		id, _, _ = strings.Cut(id, "/") // package rulelist chooses the priority
+		id, _, _ = strings.Cut(id, "/") // package planner chooses the priority
 	}
 	if err := c.call(ctx, name(seen.Key)+" "+step.Op()+" "+id); err != nil {
 		return plan.Result{}, err

@@ -77,7 +77,7 @@ func DecodeFacts(f v1.Facts) lb.Facts {
 	return out
 }
 
-// putEntry adds an entry to a map. It makes the map for the first entry.
+// put adds an entry to a map. It makes the map for the first entry.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}

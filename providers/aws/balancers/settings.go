@@ -20,7 +20,7 @@ import (
 )
 
 // This file writes the settings of load balancers and reads them back. A tag lists the settings
-// that were written, as in package attributes: a setting that the class no longer has is reset to
+// that were written, as in package look: a setting that the class no longer has is reset to
 // AWS's default.
 
 // Names of the settings of a load balancer that are not attributes, in the list of written
