@@ -58,6 +58,7 @@ func FuzzFight(f *testing.F) {
 	f.Add(uint64(8575902266379780376), uint8(2))                       // a rule of bob that stays, as it covers another one, is before a 404
 	f.Add(uint64(7522329832836349893), uint8(10))                      // without expectations, an Ingress of bob with conditions is left out
 	f.Add(uint64(4409755026493401366), uint8(3))                       // a rule of alice is to become one of bob, which fails
+	f.Add(uint64(416802353891998619), uint8(5))                        // and nothing else is to be done
 	f.Fuzz(fight)
 }
 

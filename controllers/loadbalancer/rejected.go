@@ -37,7 +37,7 @@ func (r *Reconciler) passFailed(ctx context.Context, o *outcome, facts lb.Facts)
 			return
 		}
 		left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
-		concerned := concernsOthers(left, causes) || keepsFromOthers(*o, causes)
+		concerned := concernsOthers(left, causes) || keepsFromOthers(*o, causes) || takesFromOthers(*o, left, causes)
 		if whole {
 			leftOut = causes
 		}
@@ -143,6 +143,20 @@ func keepsFromOthers(o outcome, namespaces []string) bool {
 		}
 	}
 	return false
+}
+
+// takesFromOthers reports whether a plan changes rules that others than some namespaces have given up.
+func takesFromOthers(o outcome, p plan.Plan, namespaces []string) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+		m, is := s.Step.(plan.ModifyRule)
+		if !is {
+			return false
+		}
+		there := o.Observed.Listener(m.Port).Rule(m.Priority)
+		return there != nil && slices.ContainsFunc(plan.NamespacesOf(there.Rule), func(namespace string) bool {
+			return !slices.Contains(namespaces, namespace)
+		})
+	})
 }
 
 // concernsOthers reports whether a plan has steps that only some namespaces do not ask for.
