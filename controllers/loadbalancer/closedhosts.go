@@ -20,12 +20,10 @@ import (
 const mostClosed = 10
 
 // closes reports whether closing its host ends an offence: another namespace's Ingress covers the
-// host, which no rule names. A host that the namespace of that Ingress gave up itself is closed
-// only if holding the namespace back does not help.
+// host, which no rule names.
 func (c *causes) closes(o outcome, f expectations.Offence) bool {
-	next := namespaceOf(f.Next)
 	return f.Next != "" && f.Host != routing.Any && !isNamed(o.Built.Table, f.Host, f.Port) &&
-		!isClosed(o.Hold, closing(o, f).Host, f.Port) && (isHeld(o.Hold, next) || namespaceOf(f.Now) != next)
+		!isClosed(o.Hold, closing(o, f).Host, f.Port)
 }
 
 // closing returns the offence of the host that is to be closed: if a wildcard that covered the host

@@ -450,3 +450,72 @@ func TestHostsThatAreListedForAnotherPort(t *testing.T) {
 		}
 	})
 }
+
+// The class takes 11 hosts from bob, below alice's Ingress for all hosts: no Ingress can wait, and all of them
+// are closed, so that nobody else waits.
+func TestHostsThatTheClassTakesAwayAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fighter{}
+		r := restart{newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+			gated(c)
+			c.AllowedHosts = []v1alpha1.AllowedHosts{
+				f.hostsOf("alice", "*"), f.hostsOf("bob", append(manyHosts(11), "other.bob")...), f.hostsOf("carol", "carol.other"),
+			}
+		}, ruleBook(adminForwards)), nil}
+		for i := range 11 {
+			r.namesHost("bob", i)
+		}
+		r.put(joins("carol", "web", "carol.other", "/old"))
+		r.work()
+		r.put(joins("alice", "web", "", "/"))
+		r.work()
+		r.violatesFromNow()
+		r.answers("h10.example", "/p", "bob/web")
+		r.answers("z.other", "/", "alice/web")
+		class := &v1alpha1.ClusterLoadBalancerClass{}
+		if err := r.Get(t.Context(), client.ObjectKey{Name: "shared"}, class); err != nil {
+			t.Fatal(err)
+		}
+		class.Spec.AllowedHosts[1] = f.hostsOf("bob", "other.bob")
+		if err := r.Update(t.Context(), class); err != nil {
+			t.Fatal(err)
+		}
+		r.put(joins("carol", "web", "carol.other", "/new"))
+		r.settle()
+		r.answers("carol.other", "/new", "carol/web")
+		for _, host := range manyHosts(11) {
+			r.answers(host, "/admin", "404")
+		}
+		r.answers("z.other", "/", "alice/web")
+	})
+}
+
+// Carol's wildcard keeps a path of dave's host from alice's Ingress for all hosts, and goes, while dave changes
+// another path: carol waits, and he does not.
+func TestAnAnswerByALessSpecificHostIsGivenUp(t *testing.T) {
+	denied := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "carol", Name: "denied"}}
+	denied.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+	r := restart{newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+		gated(c)
+		c.Hosts, c.HostMiss = v1alpha1.HostsShared, v1alpha1.HostMissLessSpecific
+	}, ruleBook(noAdminAtA), denied), nil}
+	r.put(joins("dave", "web", "a.example", "/x"))
+	deny := joins("carol", "deny", "*.example", "/admin")
+	deny.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{
+		Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "denied"},
+	}
+	r.put(deny)
+	r.work()
+	r.put(joins("alice", "web", "", "/"))
+	r.work()
+	r.answers("a.example", "/admin", "403")
+	r.answers("a.example", "/", "alice/web")
+	r.remove("carol", "deny", false)
+	dave := joins("dave", "web", "a.example", "/y")
+	dave.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
+	r.put(dave)
+	r.work()
+	r.answers("a.example", "/y", "dave/other")
+	r.answers("a.example", "/admin", "403")
+	r.hears("carol", "deny", "ChangeWaits", "no-admin")
+}

@@ -136,15 +136,8 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 			hold.Namespaces = with(hold.Namespaces, next)
 		case c.closes(o, f) && c.close(&hold, o, f, limited):
 		case len(givers) > 0:
-			for _, name := range givers {
-				// If it does not help that the Ingress waits, its namespace does.
-				if namespace := namespaceOf(name); holdsOneOf(o.Hold, namespace) {
-					hold.Namespaces = with(hold.Namespaces, namespace)
-				} else {
-					hold.Accepted = with(hold.Accepted, name)
-				}
-			}
-		case f.Next != "" && c.suspectsOf(o, next).StandsAlone(f):
+			hold.Accepted = with(hold.Accepted, givers...)
+		case c.suspectsOf(o, next).StandsAlone(f):
 			hold.Ingresses = with(hold.Ingresses, f.Next)
 			if leavesOutOf(o.Hold, next) { // others of the namespace are behind it
 				hold.Ingresses = with(hold.Ingresses, c.namersOf(f, func(name string) bool {
@@ -159,16 +152,14 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 
 // givers returns the Ingresses that change, or whose versions are forgotten, and that may have kept the
 // requests of an offence from the Ingress that would answer them: those that answer them now, or named the
-// host. They are of namespaces that are not held back.
+// host, and are not held back.
 func (c *causes) givers(o outcome, f expectations.Offence) []string {
 	all := o.forgotten(f)
 	if c.changed[f.Now] {
 		all = with(all, f.Now)
 	}
 	all = with(all, c.changedNamers(f)...)
-	return slices.DeleteFunc(all, func(name string) bool {
-		return isHeld(o.Hold, namespaceOf(name)) || slices.Contains(o.Hold.Ingresses, name)
-	})
+	return slices.DeleteFunc(all, o.holds)
 }
 
 // changedNamers returns the Ingresses that change and named the host of an offence.
@@ -179,11 +170,6 @@ func (c *causes) changedNamers(f expectations.Offence) []string {
 // isHeld reports whether all changes of a namespace are held back.
 func isHeld(hold ingress.Hold, namespace string) bool {
 	return slices.Contains(hold.Namespaces, namespace)
-}
-
-// holdsOneOf reports whether the change of an Ingress of a namespace is held back.
-func holdsOneOf(hold ingress.Hold, namespace string) bool {
-	return slices.ContainsFunc(hold.Accepted, func(name string) bool { return namespaceOf(name) == namespace })
 }
 
 // with returns a list that has names, too. The list that is passed stays as it is.
