@@ -20,11 +20,12 @@ type parameters struct {
 	namespaced map[Name]*v1alpha1.LoadBalancerClass
 	cluster    map[Name]*v1alpha1.ClusterLoadBalancerClass
 	foreign    map[Name]*alb.IngressClassParams
+	dialects   map[string]string // of classes that are taken
 }
 
 func newParameters(o Objects) parameters {
 	return parameters{byName(o.LoadBalancerClasses),
-		byName(o.ClusterLoadBalancerClasses), byName(o.IngressClassParams)}
+		byName(o.ClusterLoadBalancerClasses), byName(o.IngressClassParams), o.Dialects}
 }
 
 // IsForeign reports whether a reference names an object of the controller of a dialect.
@@ -39,7 +40,12 @@ func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec
 	beside *alb.IngressClassParams, err *field.Error) {
 	at, name := field.NewPath("spec", "parameters"), Name{Name: c.Name}
 	ref := c.Spec.Parameters
+	taken := p.dialects[c.Name]
 	if !IsForeign(ref) {
+		if taken != "" {
+			object, spec = p.ofTaken(name, taken)
+			return object, spec, p.foreign[name], nil
+		}
 		if object, spec, err = p.find(ref, at); err == nil && spec.Dialect == v1alpha1.DialectALB {
 			beside = p.foreign[name]
 		}
@@ -54,6 +60,9 @@ func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec
 	}
 	own := p.cluster[name]
 	switch {
+	case taken != "":
+		object, spec = p.ofTaken(name, taken)
+		return object, spec, beside, nil
 	case own == nil:
 		return nil, &v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}, beside, nil
 	case own.Spec.Dialect != v1alpha1.DialectALB:
@@ -62,6 +71,17 @@ func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec
 				"`dialect` to 'alb'")
 	}
 	return own, &own.Spec, beside, nil
+}
+
+// ofTaken returns the ClusterLoadBalancerClass of the name of a class that is taken, and its spec with the
+// dialect of the class. Without such an object, it is nil.
+func (p parameters) ofTaken(name Name, dialect string) (object metav1.Object, spec *v1alpha1.LoadBalancerClassSpec) {
+	spec = &v1alpha1.LoadBalancerClassSpec{}
+	if own := p.cluster[name]; own != nil {
+		object, spec = own, own.Spec.DeepCopy()
+	}
+	spec.Dialect = dialect
+	return object, spec
 }
 
 // find returns the object that a class refers to, and its spec, or the error in the reference.

@@ -18,6 +18,7 @@ import (
 type Objects struct {
 	Ingresses                  []*networkingv1.Ingress
 	IngressClasses             []*networkingv1.IngressClass
+	Dialects                   map[string]string // of IngressClasses that are taken from another controller, by name
 	LoadBalancerClasses        []*v1alpha1.LoadBalancerClass
 	ClusterLoadBalancerClasses []*v1alpha1.ClusterLoadBalancerClass
 	IngressClassParams         []*alb.IngressClassParams // of the AWS Load Balancer Controller

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -35,7 +36,7 @@ func (o Objects) Taken(options ClassOptions) Objects {
 		return o
 	}
 	o.IngressClasses = slices.Clone(o.IngressClasses)
-	o.ClusterLoadBalancerClasses = slices.Clone(o.ClusterLoadBalancerClasses)
+	o.Dialects = maps.Clone(o.Dialects)
 	missing := slices.Clone(options.TakenClasses)
 	for i, c := range o.IngressClasses {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return name == c.Name })
@@ -50,7 +51,8 @@ func (o Objects) Taken(options ClassOptions) Objects {
 	return o
 }
 
-// take returns an IngressClass as one of Fairlead, and gives its parameters the dialect.
+// take returns an IngressClass as one of Fairlead. The class has the dialect, and its parameters do not: they
+// may be those of another class, too.
 func (o *Objects) take(c *networkingv1.IngressClass, dialect string) *networkingv1.IngressClass {
 	out := c.DeepCopy()
 	out.Spec.Controller = ControllerName
@@ -58,15 +60,9 @@ func (o *Objects) take(c *networkingv1.IngressClass, dialect string) *networking
 		out.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
 			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: c.Name, Scope: new("Cluster")}
 	}
-	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}
-	at := slices.IndexFunc(o.ClusterLoadBalancerClasses,
-		func(p *v1alpha1.ClusterLoadBalancerClass) bool { return p.Name == c.Name })
-	if at < 0 {
-		o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, parameters)
-	} else {
-		parameters = o.ClusterLoadBalancerClasses[at].DeepCopy()
-		o.ClusterLoadBalancerClasses[at] = parameters
+	if o.Dialects == nil {
+		o.Dialects = map[string]string{}
 	}
-	parameters.Spec.Dialect = dialect
+	o.Dialects[c.Name] = dialect
 	return out
 }
