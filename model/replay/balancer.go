@@ -27,6 +27,8 @@ type Balancer struct {
 	// Names has further names of the load balancer in logs, besides those in its key and in the cloud.
 	// A * at the end of one stands for any end.
 	Names []string
+	// Naming is that of the controller that made the target groups in the lines; nil if they are Fairlead's.
+	Naming *Naming
 }
 
 // A Setup has the load balancers that lines are replayed against.
@@ -44,6 +46,7 @@ type balancer struct {
 	listeners map[int32]*listener   // nil: rules are not known
 	groups    map[string]lb.GroupID // by ARN
 	complete  bool                  // the ARNs of all target groups are known
+	services  *services             // nil if names of target groups say nothing
 	hosts     map[string]*host      // by host and port in lines
 }
 
@@ -55,6 +58,7 @@ func newBalancer(setup *Balancer) *balancer {
 	}
 	o := setup.Observed
 	if o == nil || !o.Exists || o.Handle == "" && !setup.Assumed {
+		b.services = newServices(setup.Naming, setup.Table)
 		return b
 	}
 	b.planned = o.Handle == ""

@@ -15,6 +15,7 @@ type outcome struct {
 	paths   []*pathCount
 	wrong   *group // nil if they agree
 	foreign bool   // a foreign rule answered
+	unclear bool   // the name of the target group does not say which Service it is of
 	effect  effect
 	altered *group // nil if a change alters nothing
 }
@@ -67,6 +68,7 @@ func (r *Replayer) newOutcome(b *balancer, h *host, p *prediction, said logged) 
 				before: v.answers}
 		})
 	} else {
+		o.unclear = b.services != nil && b.services.isUnclear(said.group)
 		for _, a := range v.answers {
 			o.paths = append(o.paths, r.pathOf(b, a.answer))
 		}

@@ -34,6 +34,7 @@ type Replayer struct {
 	byKey    map[lb.Key]int64
 	foreign  map[lb.Key]int64 // lines that a foreign rule answered
 	untimely int64            // lines outside of the wanted time
+	unclear  map[string]int64 // lines that agree but for the Service, by target group
 }
 
 // The limits of a Replayer's caches. Beyond them they are emptied.
@@ -47,8 +48,8 @@ func New(setup *Setup) *Replayer {
 	r := &Replayer{
 		setup: setup, names: map[string]int{}, others: map[string]int64{},
 		paths: map[pathKey]*pathCount{}, byKey: map[lb.Key]int64{},
-		foreign: map[lb.Key]int64{},
-		wrong:   groups{known: map[string]*group{}}, effects: groups{known: map[string]*group{}},
+		foreign: map[lb.Key]int64{}, unclear: map[string]int64{},
+		wrong: groups{known: map[string]*group{}}, effects: groups{known: map[string]*group{}},
 	}
 	for i := range setup.Balancers {
 		r.balancers = append(r.balancers, newBalancer(&setup.Balancers[i]))
@@ -94,6 +95,9 @@ func (r *Replayer) count(o *outcome, l *accesslog.Line, at Place) {
 	}
 	if len(o.paths) > 1 {
 		r.either++
+	}
+	if o.unclear {
+		count(r.unclear, groupName(o.said.group))
 	}
 	switch o.effect {
 	case perhaps:
@@ -147,12 +151,16 @@ func (r *Replayer) balancerOf(l *accesslog.Line) *balancer {
 	if at >= 0 {
 		return r.balancers[at]
 	}
-	name := string(raw)
-	if _, counted := r.others[name]; !counted && len(r.others) >= mostNames {
+	count(r.others, string(raw))
+	return nil
+}
+
+// count counts a line for a name; for "" if there are too many names.
+func count(lines map[string]int64, name string) {
+	if _, counted := lines[name]; !counted && len(lines) >= mostNames {
 		name = ""
 	}
-	r.others[name]++
-	return nil
+	lines[name]++
 }
 
 // hostOf returns the cache for the host and the port of a request.

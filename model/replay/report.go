@@ -17,7 +17,10 @@ import (
 type Report struct {
 	LoadBalancers []LoadBalancer `json:"loadBalancers"`
 	// Others has further load balancers in the lines.
-	Others        []other        `json:"others"`
+	Others []other `json:"others"`
+	// TargetGroups has those whose Service was not compared: their names are those of no Service, or of
+	// several.
+	TargetGroups  []other        `json:"targetGroups,omitempty"`
 	Paths         []Path         `json:"paths"`
 	Disagreements []Disagreement `json:"disagreements"`
 	// Change is the effect of a change on the requests; nil if there is no change.
@@ -135,6 +138,8 @@ type summary struct {
 	NoListener int64 `json:"noListener"`
 	// Foreign counts lines that a foreign rule answered.
 	Foreign int64 `json:"foreign"`
+	// Services counts compared lines of which only the Service was not compared.
+	Services int64 `json:"services,omitempty"`
 	// Untimely counts lines before --since, or at or after --until. Lines does not include them.
 	Untimely int64 `json:"untimely"`
 	// Undescribed counts lines of disagreements and changes beyond the limit.
@@ -158,6 +163,10 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 	for _, name := range slices.Sorted(maps.Keys(sum.others)) {
 		out.Others = append(out.Others, other{name, sum.others[name]})
 		out.Summary.Others += sum.others[name]
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum.unclear)) {
+		out.TargetGroups = append(out.TargetGroups, other{name, sum.unclear[name]})
+		out.Summary.Services += sum.unclear[name]
 	}
 	for _, p := range sum.paths {
 		out.Paths = append(out.Paths, Path{p.key, p.answer.port, p.answer.shown(), p.requests, p.possible,
@@ -193,6 +202,9 @@ func (r *Replayer) add(o *Replayer) {
 	r.changed += o.changed
 	for name, n := range o.others {
 		r.others[name] += n
+	}
+	for name, n := range o.unclear {
+		r.unclear[name] += n
 	}
 	r.untimely += o.untimely
 	for key, n := range o.byKey {

@@ -100,7 +100,12 @@ func (b *balancer) agrees(a lb.Action, said logged) bool {
 
 // isAmong reports whether an action may forward to a target group.
 func (b *balancer) isAmong(arn string, a lb.Action) bool {
-	if arn == "" || b.groups == nil {
+	switch {
+	case arn == "":
+		return true
+	case b.services != nil:
+		return b.services.isAmong(arn, a)
+	case b.groups == nil:
 		return true
 	}
 	id, known := b.groups[arn]
