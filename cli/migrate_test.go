@@ -122,6 +122,9 @@ func TestPlanFromAnotherController(t *testing.T) {
 
 // TestMigrateReplaysLogs of load balancers that the AWS Load Balancer Controller named.
 func TestMigrateReplaysLogs(t *testing.T) {
+	to := func(group, line string) string {
+		return strings.Replace(line, ` - - - "Root`, ` - - arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/`+group+`/0123456789abcdef "Root`, 1)
+	}
 	line := func(balancer, url, actions, status string) string {
 		return `http 2026-07-02T22:20:00.186641Z app/` + balancer + `/50dc6c495c0c9188 192.0.2.1:2817 10.0.0.1:80 0.000 0.001 0.000 ` +
 			status + ` - 34 366 "GET ` + url + ` HTTP/1.1" "curl" - - - "Root=1" "-" "-" 1 2026-07-02T22:22:48.364000Z "` + actions +
@@ -136,6 +139,18 @@ func TestMigrateReplaysLogs(t *testing.T) {
 	secure := strings.NewReplacer("name: web,", "name: plain,", "web.example.com", "plain.example.com").Replace(migrateIngress(
 		`alb.ingress.kubernetes.io/certificate-arn: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"`))
 	alike := strings.NewReplacer("name: web,", "name: a,", "namespace: shop", "namespace: edge").Replace(migrateIngress("a: b"))
+	payments := strings.Replace(files, "service: {name: plain,", "service: {name: payments-v1,", 1) + `      - path: /v2
+        pathType: Prefix
+        backend: {service: {name: payments-v2, port: {number: 80}}}
+`
+	const old = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/old/0123456789abcdef"
+	outside := strings.Replace(strings.NewReplacer("name: web,", "name: plain,", "web.example.com", "plain.example.com").Replace(migrateIngress(
+		`alb.ingress.kubernetes.io/actions.plain: '{"type": "forward", "targetGroupARN": "`+old+`"}'`)), "port: {number: 80}", "port: {name: use-annotation}", 1) + `---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: alb}
+spec: {allowedTargetGroups: ["` + old + `"]}
+`
 	for what, c := range map[string]struct {
 		logs, files string
 		code        int
@@ -150,8 +165,17 @@ func TestMigrateReplaysLogs(t *testing.T) {
 			secure + "---\n" + migrateIngress("a: b"), exitToDo, "1 of ports"},
 		"one of them is clear": {line("k8s-edge-0123456789", "http://web.example.com:80/", "redirect", "301") + line("k8s-edge-a-0123456789", "http://web.example.com:80/", "forward", "200"),
 			of("edge") + "---\n" + alike, exitFail, "several may have such a name"},
-		"a line that is none":      {"odd\n", files, exitFail, "a.log"},
-		"a path that nobody wrote": {line(name, "http://plain.example.com:80/", "fixed-response", "404"), files, exitToDo, "1 disagree"},
+		"the Service":                       {to("k8s-shop-plain-0123456789", line(name, plain, "forward", "200")), files, exitDone, "1 compared, 0 disagree"},
+		"another Service":                   {to("k8s-shop-api-0123456789", line(name, plain, "forward", "200")), files, exitToDo, "1 disagree"},
+		"the Service of another namespace":  {to("k8s-edge-plain-0123456789", line(name, plain, "forward", "200")), files, exitToDo, "1 disagree"},
+		"a target group of another name":    {to("mine", line(name, plain, "forward", "200")), files, exitDone, "0 disagree, 1 whose Service is not compared"},
+		"Services that begin alike":         {to("k8s-shop-payments-0123456789", line(name, plain, "forward", "200")), payments, exitDone, "1 whose Service is not compared"},
+		"one that begins like the Services": {to("k8s-shop-payment-0123456789", line(name, plain, "forward", "200")), payments, exitToDo, "1 disagree"},
+		"a target group of others":          {to("old", line(name, plain, "forward", "200")), outside, exitDone, "1 compared, 0 disagree"},
+		"another one":                       {to("other", line(name, plain, "forward", "200")), outside, exitToDo, "1 disagree"},
+		"a Service in place of one":         {to("k8s-shop-web-0123456789", line(name, plain, "forward", "200")), outside, exitToDo, "1 disagree"},
+		"a line that is none":               {"odd\n", files, exitFail, "a.log"},
+		"a path that nobody wrote":          {line(name, "http://plain.example.com:80/", "fixed-response", "404"), files, exitToDo, "1 disagree"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := directory(t, map[string]string{"a.yaml": c.files})

@@ -26,7 +26,7 @@ func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (
 	if err != nil {
 		return nil, err
 	}
-	all := traffic.Configurations{Before: tables}
+	all := traffic.Configurations{Before: tables, Naming: &albNaming}
 	names, unclear := albNames(all.Keys())
 	all.Names = slices.Concat(names, m.names)
 	setup, err := all.Setup()
@@ -82,6 +82,25 @@ func albNames(keys []string) (names, unclear []string) {
 	}
 	return names, unclear
 }
+
+// albNaming is how the AWS Load Balancer Controller names target groups: k8s-NAMESPACE-SERVICE-HASH, with
+// parts cut to 8 characters and ten of the hash, which includes the name of the cluster and the UID of the
+// Service (buildTargetGroupName in
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/pkg/ingress/model_build_target_group.go).
+var albNaming = replay.Naming{
+	OfService: func(service string) string {
+		namespace, name, _ := strings.Cut(service, "/")
+		return "k8s-" + cutTo(namespace, 8) + "-" + cutTo(name, 8) + "-"
+	},
+	Beginning: func(targetGroup string) string {
+		if found := albTargetGroup.FindStringSubmatch(targetGroup); found != nil {
+			return found[1]
+		}
+		return ""
+	},
+}
+
+var albTargetGroup = regexp.MustCompile("^(k8s-[A-Za-z0-9]{1,8}-[A-Za-z0-9]{1,8}-)[0-9a-f]{10}$")
 
 func cutTo(name string, most int) string {
 	name = notInNames.ReplaceAllString(name, "")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/output"
@@ -275,6 +276,9 @@ func (r replayed) compile(
 	cmd *cobra.Command, with access.Clouds, before, after *side,
 ) (traffic.Configurations, error) {
 	out := traffic.Configurations{Names: r.names, Change: after != nil, Assumed: r.observed != ""}
+	if r.From == v1alpha1.DialectALB {
+		out.Naming = &albNaming
+	}
 	state, err := r.loadBalancers(cmd, with, before)
 	if err != nil {
 		return out, err

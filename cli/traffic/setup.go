@@ -22,6 +22,7 @@ type Configurations struct {
 	Assumed  bool                       // that these are in the cloud
 	Foreign  map[lb.Key]map[int32][]int // priorities of rules that the class keeps, by port
 	Names    []string                   // NAME=KEY for load balancers in logs
+	Naming   *replay.Naming             // of target groups in logs; nil for Fairlead's
 }
 
 // Setup returns these for a replay.
@@ -42,7 +43,7 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 			// The lines are those of Application Load Balancers.
 			out.Balancers = append(out.Balancers, replay.Balancer{Table: t, After: after[t],
 				Observed: c.Observed[t.Key], Assumed: c.Assumed, Dialect: lb.ALB().Dialect, Names: names[t.Key],
-				Foreign: c.Foreign[t.Key]})
+				Foreign: c.Foreign[t.Key], Naming: c.Naming})
 		}
 	}
 	return out, nil

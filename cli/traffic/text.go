@@ -32,6 +32,14 @@ func (r Report) Text(colour output.Palette, most int) string {
 		w.line("%s: %s, not compared: it is none of the load balancers above",
 			or(o.Name, "further load balancers"), lines(o.Lines))
 	}
+	for i, g := range r.TargetGroups {
+		if i == most {
+			w.more("", len(r.TargetGroups)-most, "target group", "target groups")
+			break
+		}
+		w.line("target group %s: %s, whose Service is not compared: the name is that of no Service, or of several",
+			or(g.Name, "of another name"), lines(g.Lines))
+	}
 	for i, d := range r.Disagreements {
 		if i == most {
 			w.more("", len(r.Disagreements)-most, "kind of disagreement", "kinds of disagreements")
@@ -210,6 +218,7 @@ func (r Report) summary() string {
 	}
 	add(s.Foreign, "answered by foreign rules")
 	add(s.Either, "with several possible paths")
+	add(s.Services, "whose Service is not compared")
 	add(s.NotDecided, "decided by no rule")
 	add(s.NoListener, "of ports that are not known")
 	add(s.Others, "of other load balancers")
