@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/model/bindings"
-	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect"
@@ -147,8 +146,8 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 		if v.Service != "" {
 			f.Object = "Service " + name.Namespace + "/" + v.Service
 		}
-		if v.Request != "" {
-			f.Curl = compare.Request{Method: "GET", URL: v.Request}.Curl()
+		if v.Request.URL != "" {
+			f.Curl = v.Request.Curl()
 		}
 		out = append(out, f)
 	}
@@ -369,8 +368,9 @@ func (r migration) Markdown() string {
 	b.Table("| Outcome | TargetGroupBinding | Place | What happens |", bound)
 	if r.Logs != nil {
 		s := r.Logs.Summary
-		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d of ports that are not there, "+
-			"%d of other load balancers", s.Compared, s.Disagreements, s.NoListener, s.Others)})
+		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d without their Service, "+
+			"%d of ports that are not there, %d of other load balancers", s.Compared, s.Disagreements, s.Services,
+			s.NoListener, s.Others)})
 	}
 	if r.Attestation != nil {
 		b.List("written", []string{r.Attestation.String()})

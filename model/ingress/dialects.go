@@ -140,8 +140,8 @@ func tellVerdicts(ing *networkingv1.Ingress, reading *dialect.Reading,
 		default:
 			d.Source = d.Source.At(v.Key)
 		}
-		if v.Request != "" {
-			d.Message += ": try curl " + v.Request
+		if v.Request.URL != "" {
+			d.Message += ": try " + v.Request.Curl()
 		}
 		out = append(out, d)
 	}

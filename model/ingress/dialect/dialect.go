@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/compare"
 )
 
 // An Input is an Ingress of a class with a dialect, and what its meaning depends on.
@@ -61,8 +62,8 @@ type Verdict struct {
 	Outcome Outcome
 	// Message says what happens, and what to write; "" if there is nothing to say.
 	Message string
-	// Request is one that shows the difference, of Changed: a URL.
-	Request string
+	// Request is one that shows the difference, of Changed.
+	Request compare.Request
 }
 
 // DueToOthers reports whether an object beside the Ingress leads to the verdict. It can change while the
@@ -75,7 +76,7 @@ type Outcome string
 const (
 	Same    Outcome = "same"    // requests are answered as by the other controller
 	Changed Outcome = "changed" // some are answered in another way
-	Dropped Outcome = "dropped" // it has no effect, and opens nothing
+	Dropped Outcome = "dropped" // it, or a part of it, has no effect, and that opens nothing
 	Refused Outcome = "refused" // the Ingress is not served, as it would be less protected without it
 )
 

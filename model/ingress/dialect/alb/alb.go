@@ -61,6 +61,13 @@ type reader struct {
 	known      map[networkingv1.IngressServiceBackend]knownBackend
 	conditions map[string]made // by backend
 	size       int             // bytes of the rules that were written
+	// what may be changed, and what finds requests that show it
+	pending       map[string][]change // by backend
+	changes       []change
+	hostRedirects []hostRedirect
+	written       []writtenPath
+	examples      map[string]string // hosts, by their expression
+	tried         int
 	// read are the annotations that belong to a backend of the Ingress, and were read with it
 	read map[string]bool
 }
@@ -69,6 +76,7 @@ type reader struct {
 func Read(in dialect.Input) dialect.Reading {
 	r := &reader{Input: in, backends: map[string]v1alpha1.BackendSpec{}, read: map[string]bool{},
 		known: map[networkingv1.IngressServiceBackend]knownBackend{}, conditions: map[string]made{},
+		pending: map[string][]change{}, examples: map[string]string{},
 		out: dialect.Reading{Origins: map[string]string{}, Fields: map[string]string{}}}
 	r.Ingress = r.decided(in.Ingress)
 	ing := r.Ingress.DeepCopy()
@@ -87,6 +95,7 @@ func Read(in dialect.Input) dialect.Reading {
 	r.rules()
 	r.certificates()
 	r.put()
+	r.show()
 	r.tellDecided(in.Ingress)
 	slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int {
 		return strings.Compare(a.Service+" "+a.Key, b.Service+" "+b.Key)

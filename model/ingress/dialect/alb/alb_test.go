@@ -161,7 +161,7 @@ func TestEachAnnotation(t *testing.T) {
 			for _, v := range out.Verdicts {
 				if v.Key == alb.Prefix+name {
 					said = true
-					fmt.Fprintf(&b, "    %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Outcome, v.Message, v.Request)))
+					fmt.Fprintf(&b, "    %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s", v.Outcome, v.Message, v.Request.URL)))
 				}
 			}
 			if !said {

@@ -83,10 +83,12 @@ var table = []row{
 	{name: "security-group-prefix-lists", make: asList(settings.Inbound)},
 	{name: "manage-backend-security-group-rules", make: backendRules},
 	{name: "minimum-load-balancer-capacity", make: func(string) made {
-		return dropped("no capacity is reserved: the load balancer grows with its traffic")
+		return dropped("no capacity is reserved: the load balancer grows with its traffic. What is reserved with `aws elbv2 " +
+			"modify-capacity-reservation` stays")
 	}},
 	{name: "ipam-ipv4-pool-id", make: func(string) made {
-		return dropped("public addresses come from AWS, and not from a pool of IPAM")
+		return dropped("public addresses come from AWS, and not from a pool of IPAM. What is set with `aws elbv2 modify-ip-pools` " +
+			"stays")
 	}},
 	{name: "customer-owned-ipv4-pool", make: func(string) made {
 		return refused("load balancers on Outposts are not supported: remove it, or leave the Ingress to the other controller")

@@ -134,11 +134,18 @@ var classFields = []classField{
 
 // losing are the annotations that the controller reads although a field is set, with what they lose.
 var losing = map[string]string{
-	"inboundCIDRs security-group-prefix-lists": "its clients cannot connect; the other controller admits them, too",
-	"prefixListsIDs inbound-cidrs":             "its clients cannot connect; the other controller admits them, too",
-	"PrefixListsIDs inbound-cidrs":             "its clients cannot connect; the other controller admits them, too",
-	"wafv2AclArn wafv2-acl-name":               "the web ACL that it names is not used; the other controller uses it",
+	"inboundCIDRs security-group-prefix-lists": losesClients,
+	"prefixListsIDs inbound-cidrs":             losesClients,
+	"PrefixListsIDs inbound-cidrs":             losesClients,
+	"wafv2AclArn wafv2-acl-name":               losesWebACL,
 }
+
+const (
+	losesClients = "its clients cannot connect unless the field admits them; the other controller admits them, too: add them to " +
+		"the field"
+	losesWebACL = "the Ingress is not served without the web ACL that it names, which the other controller uses: remove it, or " +
+		"name it in the field"
+)
 
 // Apply returns a class with what the parameters say, where the class says nothing.
 func (p *IngressClassParams) Apply(c v1alpha1.LoadBalancerClassSpec) (v1alpha1.LoadBalancerClassSpec, *dialect.Parameters) {
@@ -263,8 +270,8 @@ func (a *applied) merge(f classField, one *v1alpha1.LoadBalancerClassSpec, m *cl
 		a.Instead[Prefix+name] = dialect.Instead{By: by, Value: m.annotation, Loses: loses}
 	}
 	if m.group != "" && a.class.Hosts != v1alpha1.HostsShared {
-		m.result, m.message = dialect.Changed, "a host is served for the namespace that named it first: with `hosts: Shared` "+
-			"of a class, all namespaces may serve it, as with the other controller"
+		m.result, m.message = dialect.Dropped, "namespaces do not share a host: an Ingress is not served for one that another "+
+			"namespace named first; with `hosts: Shared` of a class, all may serve it, as with the other controller"
 	}
 	if own := everyIngress[f.name]; m.annotation != "" && a.class.Annotations != nil && !slices.ContainsFunc(*a.class.Annotations,
 		func(n string) bool { return settings.Full(n) == own }) {
@@ -650,9 +657,27 @@ func (r *reader) tellDecided(author *networkingv1.Ingress) {
 			continue
 		}
 		v := dialect.Verdict{Key: key, Outcome: dialect.Same, Message: decidedBy(instead)}
-		if instead.Loses != "" {
-			v.Outcome = dialect.Changed
+		switch instead.Loses {
+		case losesClients:
+			v.Outcome = dialect.Dropped
+		case losesWebACL:
+			if v.Outcome = r.webACLOutcome(value); v.Outcome != dialect.Refused {
+				v.Message = instead.By + " decides, and its web ACL stays"
+			}
 		}
 		r.say(v)
 	}
+}
+
+// webACLOutcome returns what becomes of the name of a web ACL where the class has one by ARN. It is the same
+// if the ARN has the name (arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID), and no web ACL is dropped.
+func (r *reader) webACLOutcome(name string) dialect.Outcome {
+	parts := strings.Split(r.Class.WAFv2ACL, "/")
+	switch {
+	case name == "" || name == r.Class.WAFv2ACL || len(parts) == 4 && parts[2] == name:
+		return dialect.Same
+	case !settings.IsWebACL(name):
+		return dialect.Dropped
+	}
+	return dialect.Refused
 }

@@ -19,6 +19,8 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
+const webACL = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/11111111-1111-1111-1111-111111111111"
+
 // paramsFields are those of IngressClassParamsSpec, in apis/elbv2/v1beta1/ingressclassparams_types.go of the
 // controller. Each has values that Fairlead takes, and values that it refuses.
 var paramsFields = map[string][2][]string{
@@ -87,6 +89,9 @@ func describe(t *testing.T, b *strings.Builder, p *alb.IngressClassParams, class
 		if strings.Contains(v.Message, "has no such field") && name != "comment" && name != "allowedCIDRs" {
 			t.Errorf("%s has no row", v.Key)
 		}
+		if v.Outcome == dialect.Changed && v.Request.URL == "" {
+			t.Errorf("%s is changed, and no request shows it", v.Key)
+		}
 		fmt.Fprintf(b, "    %s\n", strings.TrimSpace(fmt.Sprintf("%s: %s %s", v.Key, v.Outcome, v.Message)))
 	}
 	return refused
@@ -151,6 +156,10 @@ func TestParametersDecide(t *testing.T) {
 		{`{sslRedirectPort: "443"}`, "group.order", "1"},
 		{`{sslRedirectPort: "443"}`, "listen-ports", `[{"HTTP": 80}, {"HTTPS": 443}]`},
 		{`{inboundCIDRs: [10.0.0.0/8]}`, "security-group-prefix-lists", "pl-0123456789abcdef0"},
+		{`{prefixListsIDs: [pl-0123456789abcdef0]}`, "inbound-cidrs", "10.0.0.0/8"},
+		{`{wafv2AclArn: "` + webACL + `"}`, "wafv2-acl-name", "other"},
+		{`{wafv2AclArn: "` + webACL + `"}`, "wafv2-acl-name", "edge"},
+		{`{wafv2AclArn: "` + webACL + `"}`, "wafv2-acl-name", "none"},
 		{`{certificateArn: ["arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012"]}`, "group.order", "1"},
 	} {
 		class, said := paramsOf(t, c.params).Apply(v1alpha1.LoadBalancerClassSpec{})
@@ -162,12 +171,18 @@ func TestParametersDecide(t *testing.T) {
 			fmt.Fprintf(&b, "    %s: %s\n", own, out.Annotations[own])
 		}
 		for _, v := range out.Verdicts {
-			fmt.Fprintf(&b, "    %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s %s", v.Key, v.Outcome, v.Message, v.Request)))
+			if v.Outcome == dialect.Changed && v.Request.URL == "" {
+				t.Errorf("%s is changed, and no request shows it", v.Key)
+			}
+			fmt.Fprintf(&b, "    %s\n", strings.TrimSpace(fmt.Sprintf("%s %s %s %s", v.Key, v.Outcome, v.Message, v.Request.URL)))
 		}
 	}
 	class, said := paramsOf(t, `{targetType: ip}`).Apply(v1alpha1.LoadBalancerClassSpec{})
 	own, found := alb.ReadService(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{
 		alb.Prefix + "target-type": "instance"}}}, said)
-	fmt.Fprintf(&b, "targetType %s, and a Service with instance: %v %v\n", class.TargetType, own, found)
+	fmt.Fprintf(&b, "targetType %s, and a Service with instance: %v\n", class.TargetType, own)
+	for _, v := range found {
+		fmt.Fprintf(&b, "    %s %s %s\n", v.Key, v.Outcome, v.Message)
+	}
 	page.Check(t, "testdata/decided.txt", b.String())
 }

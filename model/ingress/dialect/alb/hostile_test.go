@@ -36,7 +36,14 @@ func backend(service, port string) *networkingv1.IngressBackend {
 // of one host.
 func reading(annotations map[string]string, defaultBackend *networkingv1.IngressBackend, services map[string]map[string]string,
 	paths ...networkingv1.HTTPIngressPath) dialect.Reading {
+	return readingFor("a.example.com", annotations, defaultBackend, services, paths...)
+}
+
+// readingFor is reading for a host.
+func readingFor(host string, annotations map[string]string, defaultBackend *networkingv1.IngressBackend,
+	services map[string]map[string]string, paths ...networkingv1.HTTPIngressPath) dialect.Reading {
 	in := ingress("group.name", "one")
+	in.Spec.Rules[0].Host = host
 	for name, value := range annotations {
 		if !strings.Contains(name, "/") {
 			name = alb.Prefix + name
@@ -228,7 +235,7 @@ func TestAChangedRedirectShowsARequest(t *testing.T) {
 	away := `{"type": "redirect", "redirectConfig": {"path": "/new", "query": "", "statusCode": "HTTP_301"}}`
 	out := reading(map[string]string{"actions.away": away}, nil, nil, pathTo("/old", backend("away", "use-annotation")))
 	if !slices.ContainsFunc(out.Verdicts, func(v dialect.Verdict) bool {
-		return v.Key == alb.Prefix+"actions.away" && v.Outcome == dialect.Changed && v.Request == "http://a.example.com:80/old?a=b"
+		return v.Key == alb.Prefix+"actions.away" && v.Outcome == dialect.Changed && v.Request.URL == "http://a.example.com:80/old?a=b"
 	}) {
 		t.Errorf("it says %+v", out.Verdicts)
 	}

@@ -1,7 +1,6 @@
 package alb
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/settings"
@@ -190,38 +190,8 @@ func (r *reader) redirect() {
 		"path matches are answered 404 at once, in place of being redirected")
 	for i := range r.out.Verdicts {
 		if v := &r.out.Verdicts[i]; v.Key == Prefix+"ssl-redirect" {
-			v.Request = fmt.Sprintf("http://%s:%d/.well-known/acme-challenge/x", r.anyHost(), insecure[0])
+			v.Request = compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d/.well-known/acme-challenge/x",
+				r.anyHost(), insecure[0])}
 		}
 	}
-}
-
-// show adds a request for a path to what is changed by an annotation, unless it has one.
-func (r *reader) show(key, host, path, query string) {
-	scheme, ports := "http", r.ports.of(v1alpha1.ProtocolHTTP)
-	if len(ports) == 0 {
-		scheme, ports = "https", r.ports.of(v1alpha1.ProtocolHTTPS)
-	}
-	if len(ports) == 0 {
-		return
-	}
-	if host == "" {
-		host = r.anyHost()
-	}
-	request := fmt.Sprintf("%s://%s:%d%s%s", scheme, strings.Replace(host, "*", "www", 1), ports[0],
-		strings.NewReplacer("*", "x", "?", "x").Replace(cmp.Or(path, "/")), query)
-	for i := range r.out.Verdicts {
-		if v := &r.out.Verdicts[i]; v.Key == key && v.Outcome == dialect.Changed && v.Request == "" {
-			v.Request = request
-		}
-	}
-}
-
-// anyHost returns a host of the Ingress, for an example.
-func (r *reader) anyHost() string {
-	for _, rule := range r.Spec.Rules {
-		if rule.Host != "" {
-			return strings.Replace(rule.Host, "*", "www", 1)
-		}
-	}
-	return "www.example.com"
 }

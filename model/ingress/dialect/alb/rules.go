@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -78,6 +79,10 @@ func (r *reader) defaultBackend(b *networkingv1.IngressBackend) networkingv1.Ing
 	if spec == nil {
 		return to
 	}
+	for _, c := range r.pending[name] {
+		c.path, c.after = routing.Root, len(r.written)
+		r.note(c)
+	}
 	if spec.Rewrite != nil || r.isConditional(name) {
 		name, spec.Rewrite = "backend.by.default", nil // no Service and port, and no action, has two dots
 	}
@@ -133,16 +138,14 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 		r.say(dialect.Verdict{Key: Prefix + "conditions." + theirs, Outcome: dialect.Refused, Message: "a rule " +
 			"cannot have values and expressions for its host or its path, and the other controller serves none of the group"})
 	}
-	if spec != nil && spec.Redirect != nil && len(extra.hostRegexes) > 0 {
-		r.judge(Prefix+"conditions."+theirs, dialect.Changed, "rules for the same paths behind this redirect are served; the "+
-			"other controller drops them, whatever their hosts (rule_optimizer.go)")
+	redirects := len(r.hostRedirects)
+	if spec != nil && spec.Redirect != nil {
+		r.noteRedirect(theirs, host, p, extra, written && regex)
 	}
-	if spec != nil && spec.Redirect != nil && len(extra.hosts)+len(extra.paths) > 0 {
-		r.judge(Prefix+"conditions."+theirs, dialect.Changed, "of hosts and paths that are redirected to one of them, only that "+
-			"one is left out; the other controller leaves all of them out (rule_optimizer.go)")
-	}
-	if spec != nil && spec.Redirect != nil && !(written && regex) {
-		r.show(Prefix+"actions."+theirs, host, p.Path, "?a=b")
+	patterns := slices.Concat(patternsOf(p), extra.paths, extra.pathRegexes)
+	var redirect *v1alpha1.Redirect
+	if spec != nil {
+		redirect = spec.Redirect
 	}
 	p.Backend = to
 	paths := r.alternatives(p, extra, regex, expressions)
@@ -152,13 +155,21 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 			if r.add(h, &paths[i], from, of); r.size > mostText {
 				return
 			}
+			r.wrote(p.Backend, h, writtenPath{host: h, path: pathOf(&paths[i], expressions), patterns: patterns, when: extra.entry,
+				redirect: redirect})
 		}
 	}
 	if len(globs)+len(regexes) == 0 {
 		return
 	}
+	example := r.exampleOf(globs, regexes)
 	for i := range paths {
 		r.add("", &paths[i], from, of)
+		r.wrote(p.Backend, example, writtenPath{path: pathOf(&paths[i], expressions), patterns: patterns, when: extra.entry,
+			globs: globs, expressions: regexes, redirect: redirect})
+		for j := redirects; j < len(r.hostRedirects); j++ {
+			r.hostRedirects[j].after = len(r.written)
+		}
 		e := entry{Backend: name, Path: paths[i].Path, RuleHost: new(string), Host: globs, HostRegex: regexes}
 		if !slices.ContainsFunc(r.when, func(o entry) bool {
 			return o.Backend == e.Backend && o.Path == e.Path && o.RuleHost != nil
@@ -166,6 +177,38 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 			r.when = append(r.when, e)
 		}
 	}
+}
+
+// noteRedirect notes what is changed of a redirect and its conditions.
+func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPath, extra conditions, regex bool) {
+	c := change{key: Prefix + "conditions." + theirs, when: extra.entry, after: len(r.written)}
+	if len(extra.hostRegexes) > 0 && extra.entry.empty() {
+		c.message = "rules for the same paths behind this redirect are served; the other controller drops them, whatever " +
+			"their hosts (rule_optimizer.go)"
+		paths := slices.Concat(patternsOf(p), extra.paths, extra.pathRegexes)
+		if len(paths) == 0 {
+			paths = []string{"/*"}
+		}
+		if len(r.hostRedirects) < mostChanges {
+			r.hostRedirects = append(r.hostRedirects, hostRedirect{c, hostsOfExpressions(extra.hostRegexes), paths})
+		}
+	}
+	if len(extra.hosts)+len(extra.paths) > 0 && !regex {
+		c.message = "of hosts and paths that are redirected to one of them, only that one is left out; the other controller " +
+			"leaves all of them out (rule_optimizer.go)"
+		r.noteCircles(theirs, host, p, extra, c)
+	}
+}
+
+// wrote remembers a path that was written, and what is changed of the requests to its backend.
+func (r *reader) wrote(to networkingv1.IngressBackend, host string, w writtenPath) {
+	if to.Resource != nil { // a Service may have its name
+		for _, c := range r.pending[to.Resource.Name] {
+			c.host, c.path, c.when, c.after = host, w.path, w.when, len(r.written)
+			r.note(c)
+		}
+	}
+	r.written = append(r.written, w)
 }
 
 // conditionsOf returns the conditions of a backend, which Fairlead knows by another name.
@@ -359,7 +402,7 @@ func (r *reader) readBackend(b *networkingv1.IngressBackend) (networkingv1.Ingre
 			spec = &v1alpha1.BackendSpec{}
 		}
 		spec.Authenticate = with
-		r.tellInsecure(with)
+		r.noteInsecure(to, alone, with)
 	}
 	if spec == nil {
 		return *b, nil
@@ -413,6 +456,10 @@ func (r *reader) action(b *networkingv1.IngressServiceBackend) (spec *v1alpha1.B
 	key := Prefix + "actions." + b.Name
 	if value, is := r.Annotations[key]; is {
 		m := readActionWith(value, allowed(r.Class.AllowedTargetGroups).arnOf)
+		if m.result == dialect.Changed {
+			r.pending[b.Name] = append(r.pending[b.Name], change{key: key, message: m.message, query: "a=b"})
+			m.result, m.message = "", ""
+		}
 		r.judgeRead("", key, m)
 		spec = m.backend
 	} else {
@@ -427,22 +474,15 @@ func (r *reader) action(b *networkingv1.IngressServiceBackend) (spec *v1alpha1.B
 	return spec, alone, b.Name
 }
 
-// tellInsecure says what requests over HTTP get where users have to sign in: with the controller they
-// pass without (model_build_actions.go).
-func (r *reader) tellInsecure(with *v1alpha1.Authenticate) {
-	plain := r.ports.of(v1alpha1.ProtocolHTTP)
-	if len(plain) == 0 {
-		return
-	}
-	key := Prefix + "auth-type"
+// noteInsecure notes what requests over HTTP get where users have to sign in: with the controller they
+// pass without (model_build_actions.go). The annotations of a Service go before those of the Ingress.
+func (r *reader) noteInsecure(backend, service string, with *v1alpha1.Authenticate) {
+	c := change{key: Prefix + "auth-type", plain: true, message: "requests over HTTP are not forwarded: they are redirected to " +
+		"HTTPS to sign in, or answered 503 where the host has no HTTPS port; the other controller lets them pass without a sign-in"}
 	if with.JWT != nil {
-		key = Prefix + "jwt-validation"
+		c.key = Prefix + "jwt-validation"
+	} else if slices.Contains(r.signInsOf(service), c.key) {
+		c.service = service
 	}
-	r.judge(key, dialect.Changed, "requests over HTTP are not forwarded: they are redirected to HTTPS to sign in, or "+
-		"answered 503 where the host has no HTTPS port; the other controller lets them pass without a sign-in")
-	for i := range r.out.Verdicts {
-		if v := &r.out.Verdicts[i]; v.Key == key && v.Request == "" {
-			v.Request = fmt.Sprintf("http://%s:%d/", r.anyHost(), plain[0])
-		}
-	}
+	r.pending[backend] = append(r.pending[backend], c)
 }

@@ -1,0 +1,392 @@
+package alb
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file finds requests that show what is changed.
+
+// A change is a path whose requests may be answered in another way than by the other controller.
+type change struct {
+	service, key string // the annotation that leads to it
+	message      string
+	plain        bool   // of requests over HTTP alone
+	host         string // of rules, with wildcards
+	path         routing.Path
+	query        string
+	when         entry // which they fulfil
+	after        int   // how many paths are before it in the Ingress
+}
+
+// Bounds of the search. What is beyond them is told without being changed.
+const (
+	mostChanges = 50     // paths of an annotation that are tried
+	mostTries   = 50_000 // comparisons of a path
+	mostSteps   = 20_000 // of the search for a text of an expression, which counts as textTries
+	textTries   = 100
+)
+
+// tries counts comparisons, and reports whether there may be more.
+func (r *reader) tries(n int) bool {
+	r.tried += n
+	return r.tried <= mostTries
+}
+
+// textOf returns a text that is in all languages of one list and none of another.
+func (r *reader) textOf(in, out []*language.Language) (string, bool) {
+	if !r.tries(textTries) {
+		return "", false
+	}
+	text, verdict := language.FindText(in, out, mostSteps)
+	return text, verdict == language.Some
+}
+
+// note adds a path to those that may show a change.
+func (r *reader) note(c change) {
+	same := 0
+	for _, o := range r.changes {
+		if o.service == c.service && o.key == c.key {
+			same++
+		}
+	}
+	if same < mostChanges {
+		r.changes = append(r.changes, c)
+	}
+}
+
+// show gives each change a request that shows it. A change that no request shows is none.
+func (r *reader) show() {
+	for _, h := range r.hostRedirects {
+		r.noteDropped(h)
+	}
+	for _, c := range r.changes {
+		at := slices.IndexFunc(r.out.Verdicts, func(v dialect.Verdict) bool { return v.Key == c.key && v.Service == c.service })
+		if at < 0 || r.out.Verdicts[at].Request.URL != "" || r.out.Verdicts[at].Outcome == dialect.Refused {
+			continue
+		}
+		if request, found := r.requestOf(c); found {
+			v := &r.out.Verdicts[at]
+			v.Outcome, v.Message, v.Request = dialect.Changed, c.message, request
+		}
+	}
+}
+
+// requestOf returns a request of a change. It reports false if an earlier path has it, or no port.
+func (r *reader) requestOf(c change) (compare.Request, bool) {
+	none := compare.Request{}
+	insecure, secure := r.ports.of(v1alpha1.ProtocolHTTP), r.ports.of(v1alpha1.ProtocolHTTPS)
+	if r.out.Ingress.Annotations[settings.SSLRedirect] != "" {
+		insecure = nil // these requests are redirected first
+	}
+	scheme, port := "http", int32(0)
+	switch {
+	case len(insecure) > 0:
+		port = insecure[0]
+	case len(secure) > 0 && !c.plain:
+		scheme, port = "https", secure[0]
+	default:
+		return none, false
+	}
+	out := compare.Request{Headers: map[string][]string{}}
+	query, fulfils := r.fulfil(c.when, &out)
+	if !fulfils {
+		return none, false
+	}
+	query = strings.Trim(query+"&"+c.query, "&")
+	methods := []string{"GET", "POST"} // an earlier path may have one of them
+	if len(c.when.Method) > 0 {
+		methods = c.when.Method[:1]
+	}
+	for _, out.Method = range methods {
+		for _, host := range r.hostsLike(c.host) {
+			unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(host, scheme, port) }
+			if path, found := r.free(c, host, out, query, unreached); found {
+				out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
+				return out, true
+			}
+		}
+	}
+	return none, false
+}
+
+// free returns a path of a change that no path before it in the Ingress has.
+func (r *reader) free(c change, host string, request compare.Request, query string,
+	unreached func(writtenPath) bool) (string, bool) {
+	const most = 20 // paths that are left out of the search
+	in, out := []*language.Language{language.OfPath(c.path), language.OfPath(routing.Root)}, []*language.Language{}
+	for range most {
+		path, found := r.textOf(in, out)
+		if !found {
+			return "", false
+		}
+		at := slices.IndexFunc(r.written[:c.after], func(w writtenPath) bool {
+			return !unreached(w) && r.tries(1) && w.path.Matches(path) && w.when.holds(request, query) &&
+				(w.globs == nil || slices.ContainsFunc(w.globs, func(glob string) bool { return hasHost(glob, host) })) &&
+				(w.expressions == nil || slices.ContainsFunc(w.expressions, func(e string) bool { return matches(e, host) }))
+		})
+		if at < 0 {
+			return path, true
+		}
+		out = append(out, language.OfPath(r.written[at].path))
+	}
+	return "", false
+}
+
+// A writtenPath is one that was written.
+type writtenPath struct {
+	host        string
+	path        routing.Path
+	patterns    []string // values in the other controller's rule, which has several paths
+	when        entry
+	globs       []string // with which its host is a condition
+	expressions []string // likewise
+	redirect    *v1alpha1.Redirect
+}
+
+// circles reports whether the path is redirected to itself. It is left out then.
+func (w writtenPath) circles(host, scheme string, port int32) bool {
+	if w.redirect == nil {
+		return false
+	}
+	stays := func(part string, same ...string) bool { return part == "" || slices.Contains(same, part) }
+	to := w.redirect
+	return stays(to.Host, "#{host}", host, w.host) && stays(to.Path, "/#{path}", w.path.Value) && stays(to.Query, "#{query}") &&
+		stays(to.Scheme, "#{protocol}", scheme) && stays(to.Port, "#{port}", strconv.Itoa(int(port)))
+}
+
+func hasHost(of, host string) bool { return of == "" || routing.GlobMatch(of, host) }
+
+// matches reports whether an expression matches a whole text.
+func matches(expression, text string) bool {
+	return (routing.Path{Type: routing.Regex, Value: expression}).Matches(text)
+}
+
+// hostsLike returns hosts that a host of rules stands for.
+func (r *reader) hostsLike(host string) []string {
+	if below, wildcard := strings.CutPrefix(host, "*."); wildcard {
+		return []string{"www." + below, "any.www." + below}
+	}
+	if host == "" {
+		return []string{r.anyHost(), "any.example"}
+	}
+	return []string{strings.NewReplacer("*", "www", "?", "x").Replace(host)}
+}
+
+// holds reports whether a request fulfils conditions, as far as it is known.
+func (e entry) holds(request compare.Request, query string) bool {
+	some := func(values, globs []string) bool {
+		return slices.ContainsFunc(values, func(v string) bool {
+			return slices.ContainsFunc(globs, func(glob string) bool {
+				return routing.GlobMatch(strings.ToLower(glob), strings.ToLower(v))
+			})
+		})
+	}
+	for name, globs := range e.Header {
+		if !some(request.Headers[name], globs) {
+			return false
+		}
+	}
+	for name, expressions := range e.HeaderRegex {
+		if values := request.Headers[name]; len(values) == 0 || !matches(expressions[0], values[0]) {
+			return false
+		}
+	}
+	parameters, err := url.ParseQuery(query)
+	if err != nil {
+		return false
+	}
+	var pairs []string
+	for name, values := range parameters {
+		for _, v := range values {
+			pairs = append(pairs, name+"="+v, v)
+		}
+	}
+	for name, globs := range e.Query {
+		if !some(parameters[name], globs) {
+			return false
+		}
+	}
+	return (len(e.QueryStrings) == 0 || some(pairs, e.QueryStrings)) && (len(e.Method) == 0 || slices.Contains(e.Method, request.Method)) &&
+		(len(e.Source) == 0 || slices.Contains(e.Source, request.Source))
+}
+
+// pathOf returns a written path as routes have it.
+func pathOf(p *networkingv1.HTTPIngressPath, expressions bool) routing.Path {
+	switch {
+	case *p.PathType == networkingv1.PathTypeExact:
+		return routing.NewPath(routing.Exact, p.Path)
+	case *p.PathType == networkingv1.PathTypePrefix:
+		return routing.NewPath(routing.Prefix, p.Path)
+	case expressions:
+		return routing.NewPath(routing.Regex, p.Path)
+	}
+	return routing.NewPath(routing.Glob, p.Path)
+}
+
+// fulfil has a request fulfil conditions, and returns the query that they ask for. It reports false for
+// an expression that is too hard.
+func (r *reader) fulfil(e entry, out *compare.Request) (query string, fulfils bool) {
+	for name, globs := range e.Header {
+		out.Headers[name] = []string{ofGlobs(globs)}
+	}
+	for name, expressions := range e.HeaderRegex {
+		value, found := r.textOf([]*language.Language{language.New(expressions[0])}, nil)
+		if !found {
+			return "", false
+		}
+		out.Headers[name] = []string{value}
+	}
+	var parts []string
+	for name, globs := range e.Query {
+		parts = append(parts, name+"="+ofGlobs(globs))
+	}
+	if len(e.QueryStrings) > 0 {
+		pair := ofGlobs(e.QueryStrings)
+		if !strings.Contains(pair, "=") {
+			pair = "any=" + pair
+		}
+		parts = append(parts, pair)
+	}
+	slices.Sort(parts)
+	if len(e.Source) > 0 {
+		if p, err := netip.ParsePrefix(e.Source[0]); err == nil {
+			out.Source = p.Addr().String()
+		}
+	}
+	return strings.Join(parts, "&"), true
+}
+
+// ofGlobs returns a text that the first of some globs matches.
+func ofGlobs(globs []string) string {
+	return strings.NewReplacer("*", "", "?", "x").Replace(globs[0])
+}
+
+// exampleOf returns a host that globs or expressions match.
+func (r *reader) exampleOf(globs, expressions []string) string {
+	if len(globs) > 0 {
+		return globs[0]
+	}
+	host, known := r.examples[expressions[0]]
+	if !known {
+		host, _ = r.textOf([]*language.Language{language.New(expressions[0])}, nil)
+		host = strings.ToLower(host)
+		r.examples[expressions[0]] = host
+	}
+	return host
+}
+
+// hostsOfExpressions returns expressions over whole hosts.
+func hostsOfExpressions(searched []string) (out []string) {
+	for _, re := range searched {
+		out = append(out, whole(re))
+	}
+	return out
+}
+
+// anyHost returns a host of the Ingress, for an example.
+func (r *reader) anyHost() string {
+	for _, rule := range r.Spec.Rules {
+		if rule.Host != "" {
+			return strings.Replace(rule.Host, "*", "www", 1)
+		}
+	}
+	return "www.example.com"
+}
+
+// patternsOf returns the values of a path in the other controller's rules
+// (model_build_listener_rules.go).
+func patternsOf(p networkingv1.HTTPIngressPath) []string {
+	switch {
+	case p.Path == "":
+		return nil
+	case pathTypeOf(p) != networkingv1.PathTypePrefix:
+		return []string{p.Path}
+	case p.Path == "/":
+		return []string{"/*"}
+	}
+	path := strings.TrimSuffix(p.Path, "/")
+	return []string{path, path + "/*"}
+}
+
+// noteCircles notes the hosts and paths of a redirect that the other controller takes for one to itself as a
+// whole, although only one of them is redirected to itself (rule_optimizer.go).
+func (r *reader) noteCircles(theirs, host string, p networkingv1.HTTPIngressPath, extra conditions, c change) {
+	var a action
+	if err := json.Unmarshal([]byte(r.Annotations[Prefix+"actions."+theirs]), &a); err != nil || a.RedirectConfig == nil {
+		return
+	}
+	to := a.RedirectConfig
+	stays := func(part *string, same ...string) bool { return part == nil || slices.Contains(same, *part) }
+	hosts := extra.hosts
+	if host != "" {
+		hosts = append([]string{host}, hosts...)
+	}
+	own := patternsOf(p)
+	all := slices.Concat(own, extra.paths)
+	if len(extra.pathRegexes) > 0 || !stays(to.Host, append([]string{"#{host}"}, hosts...)...) ||
+		!stays(to.Path, append([]string{"/#{path}"}, all...)...) || !stays(to.Query, "#{query}") ||
+		!slices.ContainsFunc(r.ports, func(l v1alpha1.ListenPort) bool {
+			return stays(to.Port, "#{port}", strconv.Itoa(int(l.Port))) && stays(to.Protocol, "#{protocol}", l.Protocol)
+		}) {
+		return
+	}
+	if len(hosts) == 0 {
+		hosts = []string{""}
+	}
+	for _, h := range hosts {
+		c.host = h
+		if len(own) > 0 && (!stays(to.Host, "#{host}", h) || !stays(to.Path, append(own, "/#{path}")...)) {
+			c.path = pathOf(&p, false)
+			r.note(c)
+		}
+		for _, glob := range extra.paths {
+			if !stays(to.Host, "#{host}", h) || !stays(to.Path, "/#{path}", glob) {
+				c.path = routing.NewPath(routing.Glob, glob)
+				r.note(c)
+			}
+		}
+	}
+}
+
+// A hostRedirect is a redirect for hosts by expressions. The other controller drops rules behind it.
+type hostRedirect struct {
+	change
+	hosts []string // expressions
+	paths []string // values, in the other controller's rules
+}
+
+// noteDropped notes the paths behind a redirect for hosts by expressions that are for other hosts.
+func (r *reader) noteDropped(h hostRedirect) {
+	for i := h.after; i < len(r.written) && r.tries(1); i++ {
+		w := r.written[i]
+		hosts := slices.DeleteFunc(r.hostsLike(w.host), func(host string) bool {
+			return slices.ContainsFunc(h.hosts, func(expression string) bool { return matches(expression, host) })
+		})
+		if len(hosts) == 0 {
+			continue
+		}
+		if !slices.Contains(h.paths, "/*") && (len(w.patterns) == 0 || slices.ContainsFunc(w.patterns, func(p string) bool {
+			return !slices.Contains(h.paths, p)
+		})) {
+			continue
+		}
+		c := h.change
+		c.host, c.path, c.when, c.after = hosts[0], w.path, w.when, i
+		r.note(c)
+	}
+}

@@ -1,0 +1,107 @@
+package alb_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+)
+
+const (
+	away    = `{"type": "redirect", "redirectConfig": {"path": "/new", "query": "", "statusCode": "HTTP_301"}}`
+	moved   = `{"type": "redirect", "redirectConfig": {"host": "a.example.com", "statusCode": "HTTP_301"}}`
+	secure  = `{"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`
+	hosts   = `[{"field": "host-header", "hostHeaderConfig": {"values": ["b.example.com"]}}]`
+	regexes = `[{"field": "host-header", "hostHeaderConfig": {"regexValues": ["^old[0-9]\\.example\\.com$"]}}]`
+	header  = `[{"field": "http-header", "httpHeaderConfig": {"httpHeaderName": "x-team", "values": ["blue*"]}},` +
+		`{"field": "http-request-method", "httpRequestMethodConfig": {"values": ["POST"]}}]`
+	bothPorts = `[{"HTTP": 80}, {"HTTPS": 443}]`
+)
+
+// byExpression is a path to an action.
+func byExpression(path, name string) networkingv1.HTTPIngressPath {
+	p := pathTo(path, backend(name, alb.UseAnnotation))
+	p.PathType = new(networkingv1.PathTypeImplementationSpecific)
+	return p
+}
+
+// cognito is a sign-in, with the ports that it needs.
+var cognito = map[string]string{"auth-type": "cognito", "auth-idp-cognito": userPool, "certificate-arn": "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012", "listen-ports": bothPorts}
+
+// and returns cognito with more annotations.
+func and(more ...string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, cognito)
+	for i := 0; i < len(more); i += 2 {
+		out[more[i]] = more[i+1]
+	}
+	return out
+}
+
+// changes are constructs with the request that shows what is changed; "" for those that change nothing.
+var changes = map[string]struct {
+	annotations    map[string]string
+	defaultBackend *networkingv1.IngressBackend
+	services       map[string]map[string]string
+	paths          []networkingv1.HTTPIngressPath
+	free           bool // the rule is for all hosts
+	key, want      string
+}{
+	"the query, for a path by an expression": {annotations: map[string]string{"actions.away": away, "use-regex-path-match": "true"},
+		paths: []networkingv1.HTTPIngressPath{byExpression("/^/old/[0-9]+$", "away")}, key: "actions.away", want: "GET http://a.example.com:80/old/0?a=b"},
+	"the query, for the default backend": {annotations: map[string]string{"actions.away": away}, defaultBackend: backend("away", alb.UseAnnotation),
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("web", "http"))}, key: "actions.away", want: "GET http://any.example:80/?a=b"},
+	"the query, behind a path that takes all": {annotations: map[string]string{"actions.away": away},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/old", backend("web", "http")), pathTo("/old", backend("away", alb.UseAnnotation))}, key: "actions.away"},
+	"the query, of requests with a header": {annotations: map[string]string{"actions.away": away, "conditions.away": header},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/old", backend("away", alb.UseAnnotation))}, key: "actions.away", want: "POST http://a.example.com:80/old?a=b x-team=blue"},
+	"an action that no path has": {annotations: map[string]string{"actions.away": away},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/old", backend("web", "http"))}, key: "actions.away"},
+	"one of two hosts is redirected to itself": {annotations: map[string]string{"actions.moved": moved, "conditions.moved": hosts},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved", want: "GET http://b.example.com:80/"},
+	"none of two hosts is": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": hosts},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved"},
+	"a redirect for hosts by expressions": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved", want: "GET http://www.example.com:80/"},
+	"such a redirect with nothing behind it": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved"},
+	"a sign-in": {annotations: and(), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type", want: "GET http://a.example.com:80/admin"},
+	"a sign-in of a Service": {annotations: map[string]string{"listen-ports": bothPorts, "certificate-arn": cognito["certificate-arn"]}, services: map[string]map[string]string{"web": cognito},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "web auth-type", want: "GET http://a.example.com:80/admin"},
+	"a sign-in behind ssl-redirect": {annotations: and("ssl-redirect", "443"), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type"},
+	"a sign-in over HTTPS alone":    {annotations: and("listen-ports", `[{"HTTPS": 443}]`), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type"},
+	"a redirect of HTTP": {annotations: and("ssl-redirect", "443"), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "ssl-redirect",
+		want: "GET http://a.example.com:80/.well-known/acme-challenge/x"},
+}
+
+// TestWhatIsChangedShowsARequest. A change that no request shows is none.
+func TestWhatIsChangedShowsARequest(t *testing.T) {
+	for name, c := range changes {
+		t.Run(name, func(t *testing.T) {
+			host := "a.example.com"
+			if c.free {
+				host = ""
+			}
+			out := readingFor(host, c.annotations, c.defaultBackend, c.services, c.paths...)
+			got := ""
+			for _, v := range out.Verdicts {
+				if v.Outcome == dialect.Changed && (v.Request.URL == "" || v.Message == "") {
+					t.Errorf("%s is changed, and no request shows it", v.Key)
+				}
+				if key := strings.TrimSpace(v.Service + " " + strings.TrimPrefix(v.Key, alb.Prefix)); v.Outcome == dialect.Changed && key == c.key {
+					got = v.Request.Method + " " + v.Request.URL
+					for name, values := range v.Request.Headers {
+						got += " " + name + "=" + values[0]
+					}
+				}
+			}
+			if got != c.want {
+				t.Errorf("it shows %q, want %q: %+v", got, c.want, out.Verdicts)
+			}
+		})
+	}
+}
