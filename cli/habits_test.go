@@ -383,6 +383,30 @@ func TestValidateHasPlaces(t *testing.T) {
 	}
 }
 
+// TestValidateSaysTheSameOnce of several Ingresses. Errors have a line each.
+func TestValidateSaysTheSameOnce(t *testing.T) {
+	var texts []string
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		texts = append(texts, strings.Replace(annotated("fairlead.dev/colour: red"), "name: web", "name: "+name, 1))
+	}
+	t.Chdir(directory(t, map[string]string{"a.yaml": serviceYAML + "---\n" + strings.Join(texts, "---\n")}))
+	got := fairlead(t, "validate", "a.yaml")
+	if got.code != exitDone || strings.Count(got.out, "no annotation has this name") != 1 ||
+		!strings.Contains(got.out, "the same in 4 more: Ingress shop/b metadata.annotations[fairlead.dev/colour] (a.yaml:") || !strings.Contains(got.out, "…; -o json has all") {
+		t.Errorf("%+v", got)
+	}
+	if got := fairlead(t, "validate", "a.yaml", "-o", "json"); strings.Count(got.out, "no annotation has this name") != 5 {
+		t.Errorf("%+v", got)
+	}
+	for i := range texts {
+		texts[i] = strings.Replace(texts[i], "fairlead.dev/colour: red", "fairlead.dev/scheme: public", 1)
+	}
+	write(t, "a.yaml", serviceYAML+"---\n"+strings.Join(texts, "---\n"))
+	if got := fairlead(t, "validate", "a.yaml"); strings.Count(got.out, "error AnnotationInvalid") != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestPlanShowsTheValuesThatChange gives the output of one plan to the next (H1, H4).
 func TestPlanShowsTheValuesThatChange(t *testing.T) {
 	const class = `apiVersion: networking.k8s.io/v1

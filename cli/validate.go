@@ -157,20 +157,59 @@ func findingsOf(
 	return out
 }
 
-// print prints the findings for people: a line for each, in the form of compilers, and a summary.
+// print prints the findings for people: a line for each, in the form of compilers, and a summary. Warnings
+// and notes that say the same of several objects have one line together.
 func (v validation) print(w io.Writer) error {
+	type same struct {
+		severity diag.Severity
+		reason   diag.Reason
+		message  string
+	}
+	others := map[same][]string{}
+	for _, f := range v.Findings {
+		key := same{f.Severity, f.Reason, f.Message}
+		others[key] = append(others[key], f.Source+" "+inBrackets(f.place()))
+	}
 	colour := output.PaletteOf(w)
 	for _, f := range v.Findings {
-		place := manifests.Place{File: f.File, Line: f.Line}.String()
-		if f.File == "" {
-			place = "-"
+		key := same{f.Severity, f.Reason, f.Message}
+		alike := others[key]
+		if f.Severity != diag.Error {
+			others[key] = nil
+		}
+		if len(alike) == 0 {
+			continue // it has a line
 		}
 		text := strings.TrimSpace(fmt.Sprintf("%s %s", f.Reason, f.Source))
-		if _, err := fmt.Fprintf(w, "%s: %s %s\n", printable.Line(place), colour.Severity(f.Severity),
+		if _, err := fmt.Fprintf(w, "%s: %s %s\n", printable.Line(f.place()), colour.Severity(f.Severity),
 			printable.Line(text+": "+f.Message)); err != nil {
 			return err
+		}
+		if more := alike[1:]; len(more) > 0 && f.Severity != diag.Error {
+			if err := printAlike(w, more); err != nil {
+				return err
+			}
 		}
 	}
 	_, err := fmt.Fprintf(w, "Summary: %s\n", v.Summary)
 	return err
+}
+
+// printAlike prints where else the finding above was made.
+func printAlike(w io.Writer, names []string) error {
+	const most = 3
+	text := fmt.Sprintf("the same in %d more: %s", len(names), strings.Join(names[:min(most, len(names))], ", "))
+	if len(names) > most {
+		text += ", …; -o json has all"
+	}
+	_, err := fmt.Fprintf(w, "  %s\n", printable.Line(text))
+	return err
+}
+
+// place returns the file and line of a finding; - for none.
+func (f validationFinding) place() string {
+	if f.File == "" {
+		return "-"
+	}
+	return manifests.Place{File: f.File, Line: f.Line}.String()
 }
