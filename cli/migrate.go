@@ -25,13 +25,15 @@ of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of 
 
 With --logs, the requests in access logs of its load balancers are replayed against what the dialect
 makes of the Ingresses: each line whose answer is not possible is a disagreement, and is printed with
-examples (docs/how-to/replay.md). The names that the controller gives to load balancers are known, except
-where two of them begin alike; --load-balancer names others.
+examples (docs/how-to/replay.md). The name of a target group says to which Service a request went, if the
+controller gave it; a line that went to another one is a disagreement, too. The names that the controller
+gives to load balancers are known, except where two of them begin alike; --load-balancer names others.
 
 With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
 their Services and classes, which need no dialect. Comments and the order of fields are kept. Before
 that, what would be written is compiled and compared with what the dialect makes of the originals, over
-all requests and all settings. If anything differs, or is not decided, nothing is written. The report has
+all requests and all settings. If anything differs, or is not decided, or an Ingress that is refused would
+be served without the dialect, nothing is written. The report has
 the attestation: the digests of both, and how many classes of requests were compared. The controller of
 an IngressClass cannot be changed: delete the object, and make the new one.
 
@@ -99,6 +101,8 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 			"Load Balancer Controller")
 	case m.live && m.FromFiles():
 		return errors.New("--live reads the cluster, and no files: leave out one of them")
+	case cmd.Flags().Changed("write") && m.write == "":
+		return errors.New("--write needs the name of a directory, and it is empty")
 	}
 	if err := m.RequireFiles(m.live); err != nil {
 		return err

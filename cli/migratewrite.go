@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -91,21 +92,49 @@ func (m *migrating) writeTo(cmd *cobra.Command, with access.Clouds, from side, p
 	if err != nil {
 		return nil, fmt.Errorf("--write: nothing is written: %w", err)
 	}
-	const permissions, ofFiles = 0o777, 0o666 // without those that the umask takes
-	if err := os.MkdirAll(m.write, permissions); err != nil {
-		return nil, fmt.Errorf("--write: %w", err)
-	}
-	root, err := os.OpenRoot(m.write)
-	if err != nil {
-		return nil, fmt.Errorf("--write: %w", err)
-	}
-	defer root.Close()
-	for _, f := range files {
-		if err := root.WriteFile(f.name, f.text, ofFiles); err != nil {
-			return nil, fmt.Errorf("--write: %w", err)
-		}
+	if err := writeAll(m.write, files); err != nil {
+		return nil, fmt.Errorf("--write: nothing is written: %w", err)
 	}
 	return attested, nil
+}
+
+// writeAll writes files into a directory: all of them, or none.
+func writeAll(dir string, files []manifest) (err error) {
+	const permissions, ofFiles = 0o777, 0o666 // without those that the umask takes
+	_, missing := os.Stat(dir)
+	if err := os.MkdirAll(dir, permissions); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for i, f := range files {
+		if err := root.WriteFile(f.name, f.text, ofFiles); err != nil {
+			for _, f := range files[:i+1] {
+				_ = root.Remove(f.name) // the error says why
+			}
+			if missing != nil {
+				_ = os.Remove(dir)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// A file system takes names of at most 255 bytes, and the names of two objects may have more together.
+const longestFileName = 250
+
+// fileName returns the name of a file for an object, which parts of its name make.
+func fileName(parts ...string) string {
+	name := strings.Join(parts, ".")
+	if len(name) > longestFileName-len(".yaml") {
+		const kept = 200
+		name = fmt.Sprintf("%s-%.12x", name[:kept], sha256.Sum256([]byte(name)))
+	}
+	return name + ".yaml"
 }
 
 // ownManifests returns manifests for the Ingresses of classes with a dialect that are served, and for
@@ -120,11 +149,11 @@ func (s side) ownManifests(places manifests.Places) ([]manifest, error) {
 		for name, reading := range snapshot.Readings {
 			own := *reading.Ingress
 			own.Status = networkingv1.IngressStatus{}
-			files["ingress."+name.Namespace+"."+name.Name+".yaml"] = &own
+			files[fileName("ingress", name.Namespace, name.Name)] = &own
 		}
 		for _, service := range snapshot.Services {
 			if !slices.Contains(s.objects.Services, service) { // it has annotations of its own now
-				files["service."+service.Namespace+"."+service.Name+".yaml"] = ofService(service)
+				files[fileName("service", service.Namespace, service.Name)] = ofService(service)
 			}
 		}
 		s.addClass(files, snapshot.Class.Name)
@@ -134,6 +163,10 @@ func (s side) ownManifests(places manifests.Places) ([]manifest, error) {
 		fields, err := fieldsToWrite(files[name])
 		if err != nil {
 			return nil, err
+		}
+		if object, is := files[name].(metav1.Object); is && !s.live && manifests.IsGenerated(object) {
+			return nil, fmt.Errorf("%s has a generateName, so a cluster has it under another name, and what is written would be "+
+				"a second object: give it a name", objectOf(fields))
 		}
 		text, kept := places.Rewritten(objectOf(fields), fields)
 		if !kept {
@@ -147,39 +180,91 @@ func (s side) ownManifests(places manifests.Places) ([]manifest, error) {
 }
 
 // addClass adds the IngressClass of a class with a dialect, and its parameters with the defaults of
-// the dialect.
+// the dialect. Parameters that mean something else to another class stay as they are, and the class gets
+// its own.
 func (s side) addClass(files map[string]runtime.Object, name string) {
 	at := slices.IndexFunc(s.objects.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
 	class := s.objects.IngressClasses[at]
-	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	ref := class.Spec.Parameters
-	if ingress.IsForeign(ref) { // the parameters of the class's name have all
-		class = class.DeepCopy()
-		class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
-			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name, Scope: new("Cluster")}
-		ref = class.Spec.Parameters
-	}
-	files["class."+name+".yaml"] = class
+	ref := parametersOf(class)
 	spec := ingress.FindClass(s.objects, s.options, name).LoadBalancerClassSpec
 	spec.Dialect = ""
+	var object runtime.Object
+	metadata := &metav1.ObjectMeta{Name: ref.Name}
 	for _, c := range s.objects.LoadBalancerClasses {
 		if ref.Kind == v1alpha1.KindLoadBalancerClass && c.Name == ref.Name && c.Namespace == *ref.Namespace {
 			own := *c
 			spec.ProviderName = c.Spec.ProviderName
 			own.Spec = spec
-			files["parameters."+c.Namespace+"_"+c.Name+".yaml"] = &own
-			return
+			object, metadata = &own, &own.ObjectMeta
 		}
 	}
-	for _, c := range s.objects.ClusterLoadBalancerClasses {
-		if c.Name == ref.Name {
-			parameters = c
-			spec.ProviderName = c.Spec.ProviderName
+	if object == nil {
+		own := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: *metadata}
+		for _, c := range s.objects.ClusterLoadBalancerClasses {
+			if c.Name == ref.Name {
+				own.ObjectMeta, spec.ProviderName = c.ObjectMeta, c.Spec.ProviderName
+			}
+		}
+		own.Spec = spec
+		object, metadata = own, &own.ObjectMeta
+	}
+	if s.meansOther(name, ref, spec) {
+		*metadata = metav1.ObjectMeta{Namespace: metadata.Namespace, Name: s.unusedParameters(name)}
+		ref = ref.DeepCopy()
+		ref.Name = metadata.Name
+	}
+	class = class.DeepCopy()
+	class.Spec.Parameters = ref
+	files[fileName("class", name)] = class
+	files[fileName("parameters", strings.TrimPrefix(metadata.Namespace+"_", "_")+metadata.Name)] = object
+}
+
+// parametersOf returns the reference to the parameters of a class. With an IngressClassParams, they are
+// those of the class's name.
+func parametersOf(c *networkingv1.IngressClass) *networkingv1.IngressClassParametersReference {
+	if c.Spec.Parameters != nil && ingress.IsForeign(c.Spec.Parameters) {
+		return &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
+			Kind: v1alpha1.KindClusterLoadBalancerClass, Name: c.Name, Scope: new("Cluster")}
+	}
+	return c.Spec.Parameters
+}
+
+// meansOther reports whether another class of Fairlead has the same parameters, and would be another one
+// with the spec.
+func (s side) meansOther(name string, ref *networkingv1.IngressClassParametersReference,
+	spec v1alpha1.LoadBalancerClassSpec) bool {
+	return slices.ContainsFunc(s.objects.IngressClasses, func(c *networkingv1.IngressClass) bool {
+		theirs := parametersOf(c)
+		if c.Name == name || c.Spec.Controller != ingress.ControllerName || theirs == nil || theirs.Kind != ref.Kind ||
+			theirs.Name != ref.Name || !equality.Semantic.DeepEqual(theirs.Namespace, ref.Namespace) {
+			return false
+		}
+		other := ingress.FindClass(s.objects, s.options, c.Name)
+		if other == nil || other.Dialect == "" {
+			return true
+		}
+		theirSpec := other.LoadBalancerClassSpec
+		theirSpec.Dialect, theirSpec.ProviderName = "", spec.ProviderName
+		return !equality.Semantic.DeepEqual(theirSpec, spec)
+	})
+}
+
+// unusedParameters returns a name for the parameters of a class that no object has.
+func (s side) unusedParameters(class string) string {
+	const longest = 240 // of 253, with an ending
+	for i := 1; ; i++ {
+		name := strings.TrimRight(class[:min(len(class), longest)], "-.") + "-moved"
+		if i > 1 {
+			name += fmt.Sprint("-", i)
+		}
+		if !slices.ContainsFunc(s.objects.ClusterLoadBalancerClasses, func(c *v1alpha1.ClusterLoadBalancerClass) bool {
+			return c.Name == name
+		}) && !slices.ContainsFunc(s.objects.LoadBalancerClasses, func(c *v1alpha1.LoadBalancerClass) bool {
+			return c.Name == name
+		}) {
+			return name
 		}
 	}
-	own := *parameters
-	own.Spec = spec
-	files["parameters."+own.Name+".yaml"] = &own
 }
 
 // ofService returns a Service without what the cluster has given to it.
@@ -237,8 +322,38 @@ func fieldsToWrite(o runtime.Object) (map[string]any, error) {
 	return fields, nil
 }
 
-// attest compiles manifests in the place of their originals, and compares both. An error says what
-// differs.
+// servesWhatIsRefused returns an error if Ingresses that are refused, and so are not written, are served
+// once their class has no dialect.
+func (s side) servesWhatIsRefused(before side, own ingress.Objects) error {
+	written := map[string]bool{}
+	for _, ing := range own.Ingresses {
+		written[ing.Namespace+"/"+ing.Name] = true
+	}
+	var names []string
+	read := ingress.Readings(before.objects, before.options)
+	snapshots, _ := ingress.Place(s.objects, s.options)
+	for _, snapshot := range snapshots {
+		for _, m := range snapshot.Members {
+			name := ingress.Name{Namespace: m.Namespace, Name: m.Name}
+			if _, is := read[name]; is && !written[name.String()] && !slices.Contains(names, name.String()) {
+				names = append(names, name.String())
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	more := ""
+	if n := len(names) - mostShown; n > 0 {
+		names, more = names[:mostShown], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("with the dialect, these Ingresses are refused, and without it the class would serve them: %s%s: correct or "+
+		"delete them first, or give them another class", strings.Join(names, ", "), more)
+}
+
+// attest compiles what there is once the manifests are applied to their originals, and compares both. An
+// error says what differs.
 func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest) (*attestation, error) {
 	var text bytes.Buffer
 	for _, f := range files {
@@ -250,14 +365,14 @@ func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest) (
 		return nil, err
 	}
 	after := s
-	read := ingress.Readings(s.objects, s.options)
-	after.objects.Ingresses = slices.DeleteFunc(slices.Clone(s.objects.Ingresses), func(ing *networkingv1.Ingress) bool {
-		_, is := read[ingress.Name{Namespace: ing.Namespace, Name: ing.Name}]
-		return is && !slices.ContainsFunc(own.Ingresses, func(o *networkingv1.Ingress) bool {
-			return o.Namespace == ing.Namespace && o.Name == ing.Name
-		})
-	})
-	after.objects = source.Applied(after.objects, own)
+	after.objects = source.Applied(s.objects, own)
+	after.objects.Dialects = maps.Clone(s.objects.Dialects)
+	for _, c := range own.IngressClasses {
+		delete(after.objects.Dialects, c.Name)
+	}
+	if err := after.servesWhatIsRefused(s, own); err != nil {
+		return nil, err
+	}
 	quiet := &cobra.Command{}
 	quiet.SetContext(cmd.Context())
 	quiet.SetErr(io.Discard) // the report has what is not served

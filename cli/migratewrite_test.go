@@ -82,9 +82,14 @@ metadata: {name: fairlead}
 spec: {controller: fairlead.dev/ingress}
 ---
 ` + strings.Replace(ingressYAML("own", "own.example.com", "/"), "pay", "web", 1)})
+	// Without the dialect, nothing refuses the Ingress.
+	opened := directory(t, map[string]string{"a.yaml": migrateIngress("a: b") + "---\n" + strings.NewReplacer("name: web,", "name: front,",
+		"web.example.com", "front.example.com").Replace(migrateIngress(`alb.ingress.kubernetes.io/enable-frontend-nlb: "true"`))})
+	unnamed := directory(t, map[string]string{"a.yaml": strings.Replace(migrateIngress("a: b"), "name: web,", "generateName: web-,", 1)})
 	for want, from := range map[string]string{
 		"is not an empty directory": migrateFiles, "nothing to write": refused, "not everything was read": bad,
-		"health check path of fairlead/shop/own": shared,
+		"health check path of fairlead/shop/own": shared, "without it the class would serve them: shop/front": opened,
+		"Ingress shop/web-xxxxx has a generateName": unnamed,
 	} {
 		dir := filepath.Join(t.TempDir(), "moved")
 		if from == migrateFiles {
@@ -95,6 +100,63 @@ spec: {controller: fairlead.dev/ingress}
 		if got.code != exitFail || !strings.Contains(got.err, want) || len(entries) > 0 && dir != full {
 			t.Errorf("exit code %d, %d files, want %q\n%s%s", got.code, len(entries), want, got.out, got.err)
 		}
+	}
+}
+
+// TestMigrateWritesToADirectory of a name, and files whose names a file system takes.
+func TestMigrateWritesToADirectory(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("a", 60)+".", 4) + "a"
+	from := directory(t, map[string]string{"a.yaml": strings.Replace(migrateIngress("a: b"), "name: web,", "name: "+long+",", 1) + "---\n" + migrateIngress("a: b")})
+	if got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", from, "--write", ""); got.code != exitFail ||
+		!strings.Contains(got.err, "--write needs the name of a directory") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	dir := filepath.Join(t.TempDir(), "moved")
+	got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", from, "--write", dir)
+	entries, err := os.ReadDir(dir)
+	if got.code != exitDone || err != nil || len(entries) != 4 {
+		t.Errorf("exit code %d, %d files, %v\n%s%s", got.code, len(entries), err, got.out, got.err)
+	}
+	if again := fairlead(t, "plan", "--provider", "aws", "-f", dir); !strings.Contains(again.out, "shop/"+long) {
+		t.Errorf("exit code %d\n%s%s", again.code, again.out, again.err)
+	}
+}
+
+// sharedParameters are two classes, of which one belongs to the AWS Load Balancer Controller. The other one
+// has the parameters of its name.
+const sharedParameters = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: own}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: alb}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: alb}
+spec: {scheme: internet-facing}
+`
+
+// TestAClassOfOursKeepsItsParameters, where one of the other controller has the same. In the dialect, a path of
+// type ImplementationSpecific is no prefix.
+func TestAClassOfOursKeepsItsParameters(t *testing.T) {
+	prefix := strings.Replace(ingressYAML("own", "own.example.com", "/app"), "ingressClassName: fairlead", "ingressClassName: own", 1)
+	theirs := "---\n" + migrateIngress("a: b")
+	before := directory(t, map[string]string{"a.yaml": sharedParameters + "---\n" + strings.Replace(prefix, "Prefix", "ImplementationSpecific", 1) + theirs})
+	after := directory(t, map[string]string{"a.yaml": sharedParameters + "---\n" + prefix + theirs})
+	if got := fairlead(t, "diff", "--provider", "aws", "--from", "alb", before, after); got.code != exitDone {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	dir := filepath.Join(t.TempDir(), "moved")
+	got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", before, "--write", dir)
+	class, err := os.ReadFile(filepath.Join(dir, "class.alb.yaml"))
+	parameters, err1 := os.ReadFile(filepath.Join(dir, "parameters.alb-moved.yaml"))
+	if got.code != exitDone || err != nil || err1 != nil || !strings.Contains(string(class), "name: alb-moved") ||
+		!strings.Contains(string(parameters), "precedence: Order") || !strings.Contains(string(parameters), "scheme: internet-facing") {
+		t.Errorf("exit code %d, %v, %v\n%s%s%s%s", got.code, err, err1, class, parameters, got.out, got.err)
 	}
 }
 

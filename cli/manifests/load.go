@@ -312,12 +312,22 @@ func (l *loader) name(object metav1.Object, k Kind) {
 	}
 	prefix := object.GetGenerateName()
 	same := k.Name + " " + object.GetNamespace() + "/" + prefix
-	ending := "xxxxx"
+	ending := "xxxxx" // which IsGenerated knows
 	if n := l.generated[same]; n > 0 {
 		ending = fmt.Sprintf("x%04d", n)
 	}
 	l.generated[same]++
 	object.SetName(prefix + ending)
+}
+
+// generatedName matches the ending of a name that was made here.
+var generatedName = regexp.MustCompile("^x(xxxx|[0-9]{4,})$")
+
+// IsGenerated reports whether an object of a file has no name but a generateName, so that its name was made
+// here.
+func IsGenerated(object metav1.Object) bool {
+	ending, cut := strings.CutPrefix(object.GetName(), object.GetGenerateName())
+	return cut && object.GetGenerateName() != "" && generatedName.MatchString(ending)
 }
 
 // refuse returns why an object is refused although it decodes.
