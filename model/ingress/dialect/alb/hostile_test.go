@@ -230,6 +230,18 @@ func TestTheNameOfAWebACLGoesFirst(t *testing.T) {
 	}
 }
 
+// A redirect to a port on which the Ingress does not listen says what to list.
+func TestARedirectToAPortThatIsNotListed(t *testing.T) {
+	for port, says := range map[string]string{"443": `list {"HTTPS": 443} in alb.ingress.kubernetes.io/listen-ports`, "https": "https"} {
+		out := reading(map[string]string{"ssl-redirect": port}, nil, nil, pathTo("/", backend("web", "http")))
+		if !slices.ContainsFunc(out.Verdicts, func(v dialect.Verdict) bool {
+			return v.Key == alb.Prefix+"ssl-redirect" && v.Outcome == dialect.Refused && strings.Contains(v.Message, says)
+		}) {
+			t.Errorf("%s: it says %+v", port, out.Verdicts)
+		}
+	}
+}
+
 // A redirect that is to remove the query says with which request that shows.
 func TestAChangedRedirectShowsARequest(t *testing.T) {
 	away := `{"type": "redirect", "redirectConfig": {"path": "/new", "query": "", "statusCode": "HTTP_301"}}`

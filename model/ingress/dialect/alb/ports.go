@@ -9,7 +9,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/settings"
@@ -177,21 +176,19 @@ func (r *reader) redirect() {
 		delete(r.out.Ingress.Annotations, settings.SSLRedirect)
 		return
 	case err != nil || !slices.Contains(secure, int32(n)):
-		if from != Prefix+"ssl-redirect" {
+		switch {
+		case from != Prefix+"ssl-redirect":
 			r.say(dialect.Verdict{Beside: beside, Key: Prefix + "ssl-redirect", Outcome: dialect.Refused, Message: fmt.Sprintf(
 				"the one %s redirects all requests over HTTP of the group to port %s, where this Ingress is not served: "+
 					"list {\"HTTPS\": %s} "+
 					"in %slisten-ports", from, diag.Cut(port), diag.Cut(port), Prefix)})
+		case check(settings.SSLRedirect, port) == "":
+			r.judge(from, dialect.Refused, fmt.Sprintf("requests cannot be redirected to port %s, where the Ingress does not listen for "+
+				"HTTPS: list {\"HTTPS\": %s} in %slisten-ports", diag.Cut(port), diag.Cut(port), Prefix))
 		}
-		return // settings refuse it
+		return
 	}
 	r.set(settings.SSLRedirect, port, Prefix+"ssl-redirect")
 	r.judge(Prefix+"ssl-redirect", dialect.Changed, "requests for ACME challenges are let through, and those that no "+
 		"path matches are answered 404 at once, in place of being redirected")
-	for i := range r.out.Verdicts {
-		if v := &r.out.Verdicts[i]; v.Key == Prefix+"ssl-redirect" {
-			v.Request = compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d/.well-known/acme-challenge/x",
-				r.anyHost(), insecure[0])}
-		}
-	}
 }

@@ -71,6 +71,7 @@ func (r *reader) note(c change) {
 
 // show gives each change a request that shows it. A change that no request shows is none.
 func (r *reader) show() {
+	r.showRedirect()
 	for _, h := range r.hostRedirects {
 		r.noteDropped(h)
 	}
@@ -83,6 +84,31 @@ func (r *reader) show() {
 			v := &r.out.Verdicts[at]
 			v.Outcome, v.Message, v.Request = dialect.Changed, c.message, request
 		}
+	}
+}
+
+// showRedirect gives ssl-redirect a request: for an ACME challenge or, where the Ingress redirects these, for a
+// host that it has no rule for.
+func (r *reader) showRedirect() {
+	at := slices.IndexFunc(r.out.Verdicts, func(v dialect.Verdict) bool {
+		return v.Key == Prefix+"ssl-redirect" && v.Outcome == dialect.Changed
+	})
+	insecure := r.ports.of(v1alpha1.ProtocolHTTP)
+	if at < 0 || len(insecure) == 0 {
+		return
+	}
+	v := &r.out.Verdicts[at]
+	for host, path := range map[string]string{r.anyHost(): "/.well-known/acme-challenge/x", "any.example": "/"} {
+		taken := slices.IndexFunc(r.written, func(w writtenPath) bool {
+			return hasHost(w.host, host) && w.when.empty() && w.globs == nil && w.expressions == nil && r.tries(1) && w.path.Matches(path)
+		})
+		challenge := path != "/" && (taken < 0 || r.written[taken].redirect == nil)
+		if unmatched := path == "/" && taken < 0 && r.Spec.DefaultBackend == nil; challenge || unmatched && v.Request.URL == "" {
+			v.Request = compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d%s", host, insecure[0], path)}
+		}
+	}
+	if v.Request.URL == "" {
+		v.Outcome, v.Message = dialect.Same, ""
 	}
 }
 
@@ -114,7 +140,7 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 	}
 	for _, out.Method = range methods {
 		for _, host := range r.hostsLike(c.host) {
-			unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(host, scheme, port) }
+			unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(scheme, port) }
 			if path, found := r.free(c, host, out, query, unreached); found {
 				out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
 				return out, true
@@ -159,13 +185,13 @@ type writtenPath struct {
 }
 
 // circles reports whether the path is redirected to itself. It is left out then.
-func (w writtenPath) circles(host, scheme string, port int32) bool {
+func (w writtenPath) circles(scheme string, port int32) bool {
 	if w.redirect == nil {
 		return false
 	}
 	stays := func(part string, same ...string) bool { return part == "" || slices.Contains(same, part) }
 	to := w.redirect
-	return stays(to.Host, "#{host}", host, w.host) && stays(to.Path, "/#{path}", w.path.Value) && stays(to.Query, "#{query}") &&
+	return stays(to.Host, "#{host}", w.host) && stays(to.Path, "/#{path}", w.path.Value) && stays(to.Query, "#{query}") &&
 		stays(to.Scheme, "#{protocol}", scheme) && stays(to.Port, "#{port}", strconv.Itoa(int(port)))
 }
 
@@ -386,7 +412,9 @@ func (r *reader) noteDropped(h hostRedirect) {
 			continue
 		}
 		c := h.change
-		c.host, c.path, c.when, c.after = hosts[0], w.path, w.when, i
-		r.note(c)
+		for _, c.host = range hosts {
+			c.path, c.when, c.after = w.path, w.when, i
+			r.note(c)
+		}
 	}
 }
