@@ -84,6 +84,8 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 			class + "---\n" + migrateIngress(scheme), nil, exitLess, "security groups of one's own"},
 		"the name of the class": {strings.Replace(migrateIngress(scheme), "Name: alb", "Name: edge", 1),
 			[]string{"--class-name", "edge"}, exitDone, "1 of 1 Ingresses"},
+		"a path is refused": {migrateIngress("alb.ingress.kubernetes.io/backend-protocol-version: GRPC"), nil, exitLess,
+			"refused spec.rules[0].http.paths[0]\n"},
 		"another class":            {ingressYAML("web", "web.example.com", "/"), nil, exitFail, "no Ingress has a class"},
 		"none is named":            {migrateIngress(scheme), []string{"--class-name=false"}, exitFail, "no Ingress has a class"},
 		"a bad file":               {migrateIngress(scheme) + "---\nkind: [\n", nil, exitFail, "a.yaml"},

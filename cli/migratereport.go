@@ -161,7 +161,10 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 		if of.Kind != "Ingress" || of.Namespace != name.Namespace || of.Name != name.Name || said(d) {
 			continue
 		}
-		field := strings.TrimSuffix(strings.TrimPrefix(of.Field, "metadata.annotations["), "]")
+		field := of.Field
+		if key, is := strings.CutPrefix(field, "metadata.annotations["); is {
+			field = strings.TrimSuffix(key, "]")
+		}
 		at := slices.IndexFunc(out, func(f ofObject) bool {
 			return f.Object == "Ingress "+name.String() && f.Field == field && f.Message == ""
 		})
