@@ -230,6 +230,17 @@ func TestTheNameOfAWebACLGoesFirst(t *testing.T) {
 	}
 }
 
+// Beside expressions, a path without wildcards is Exact, so that a redirect to it is found to lead to itself.
+func TestATextBesideExpressions(t *testing.T) {
+	path := pathTo("/a", backend("web", "http"))
+	path.PathType = new(networkingv1.PathTypeImplementationSpecific)
+	out := reading(map[string]string{"conditions.api": `[{"field": "path-pattern", "pathPatternConfig": {"regexValues": ["^/re$"]}}]`}, nil, nil,
+		path, pathTo("", backend("api", "http")))
+	if p := out.Spec.Rules[0].HTTP.Paths[1]; p.Path != "/a" || *p.PathType != networkingv1.PathTypeExact {
+		t.Errorf("it is %s %s", *p.PathType, p.Path)
+	}
+}
+
 // A redirect to a port on which the Ingress does not listen says what to list.
 func TestARedirectToAPortThatIsNotListed(t *testing.T) {
 	for port, says := range map[string]string{"443": `list {"HTTPS": 443} in alb.ingress.kubernetes.io/listen-ports`, "https": "https"} {

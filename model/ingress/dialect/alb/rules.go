@@ -140,7 +140,7 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 	}
 	redirects := len(r.hostRedirects)
 	if spec != nil && spec.Redirect != nil {
-		r.noteRedirect(theirs, host, p, extra, written && regex)
+		r.noteRedirect(theirs, host, p, extra, written && regex, name, from+of)
 	}
 	patterns := slices.Concat(patternsOf(p), extra.paths, extra.pathRegexes)
 	var redirect *v1alpha1.Redirect
@@ -156,7 +156,7 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 				return
 			}
 			r.wrote(p.Backend, h, writtenPath{host: h, path: pathOf(&paths[i], expressions), patterns: patterns, when: extra.entry,
-				redirect: redirect})
+				redirect: redirect, backend: name, from: from + of})
 		}
 	}
 	if len(globs)+len(regexes) == 0 {
@@ -166,7 +166,7 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 	for i := range paths {
 		r.add("", &paths[i], from, of)
 		r.wrote(p.Backend, example, writtenPath{path: pathOf(&paths[i], expressions), patterns: patterns, when: extra.entry,
-			globs: globs, expressions: regexes, redirect: redirect})
+			globs: globs, expressions: regexes, redirect: redirect, backend: name, from: from + of})
 		for j := redirects; j < len(r.hostRedirects); j++ {
 			r.hostRedirects[j].after = len(r.written)
 		}
@@ -180,7 +180,8 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 }
 
 // noteRedirect notes what is changed of a redirect and its conditions.
-func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPath, extra conditions, regex bool) {
+func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPath, extra conditions, regex bool,
+	backend, path string) {
 	c := change{key: Prefix + "conditions." + theirs, when: extra.entry, after: len(r.written)}
 	if len(extra.hostRegexes) > 0 && extra.entry.empty() {
 		c.message = "rules for the same paths behind this redirect are served; the other controller drops them, whatever " +
@@ -196,6 +197,7 @@ func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPat
 	if len(extra.hosts)+len(extra.paths) > 0 && !regex {
 		c.message = "of hosts and paths that are redirected to one of them, only that one is left out; the other controller " +
 			"leaves all of them out (rule_optimizer.go)"
+		c.leftOut, c.backend = path, backend
 		r.noteCircles(theirs, host, p, extra, c)
 	}
 }
@@ -275,7 +277,11 @@ func (r *reader) alternatives(p networkingv1.HTTPIngressPath, extra conditions,
 		p.Path = wholePath(strings.TrimPrefix(p.Path, "/"))
 		out = append(out, p)
 	default:
-		p.Path = spelt(p.Path)
+		if expressions && isText(p.Path) { // a redirect to it is found to lead to itself
+			p.PathType = new(networkingv1.PathTypeExact)
+		} else {
+			p.Path = spelt(p.Path)
+		}
 		out = append(out, p)
 	}
 	add := func(path string) {
@@ -286,6 +292,9 @@ func (r *reader) alternatives(p networkingv1.HTTPIngressPath, extra conditions,
 	for _, glob := range extra.paths {
 		if expressions {
 			add(spelt(glob))
+			if last := &out[len(out)-1]; isText(glob) {
+				last.Path, last.PathType = glob, new(networkingv1.PathTypeExact)
+			}
 			continue
 		}
 		for _, g := range rooted(glob) {
@@ -296,6 +305,11 @@ func (r *reader) alternatives(p networkingv1.HTTPIngressPath, extra conditions,
 		add(wholePath(re))
 	}
 	return out
+}
+
+// isText reports whether a glob has no wildcards.
+func isText(glob string) bool {
+	return strings.HasPrefix(glob, "/") && !strings.ContainsAny(glob, "*?")
 }
 
 // mostText is the most bytes of the rules and conditions of an Ingress: more than the API server stores

@@ -29,8 +29,10 @@ type change struct {
 	host         string // of rules, with wildcards
 	path         routing.Path
 	query        string
-	when         entry // which they fulfil
-	after        int   // how many paths are before it in the Ingress
+	when         entry  // which they fulfil
+	leftOut      string // the author's path that the other controller leaves out; "" if it does not
+	backend      string // then, that of the path
+	after        int    // how many paths are before it in the Ingress
 }
 
 // Bounds of the search. What is beyond them is told without being changed.
@@ -119,14 +121,8 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 	if r.out.Ingress.Annotations[settings.SSLRedirect] != "" {
 		insecure = nil // these requests are redirected first
 	}
-	scheme, port := "http", int32(0)
-	switch {
-	case len(insecure) > 0:
-		port = insecure[0]
-	case len(secure) > 0 && !c.plain:
-		scheme, port = "https", secure[0]
-	default:
-		return none, false
+	if c.plain {
+		secure = nil
 	}
 	out := compare.Request{Headers: map[string][]string{}}
 	query, fulfils := r.fulfil(c.when, &out)
@@ -138,16 +134,19 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 	if len(c.when.Method) > 0 {
 		methods = c.when.Method[:1]
 	}
-	for _, out.Method = range methods {
-		for _, host := range r.hostsLike(c.host) {
-			unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(scheme, port) }
-			if path, found := r.free(c, host, out, query, unreached); found {
-				out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
-				return out, true
+	try := func(scheme string, port int32) bool {
+		for _, out.Method = range methods {
+			for _, host := range r.hostsLike(c.host) {
+				unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(scheme, port) }
+				if path, found := r.free(c, host, out, query, unreached); found {
+					out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
+					return true
+				}
 			}
 		}
+		return false
 	}
-	return none, false
+	return out, len(insecure) > 0 && try("http", insecure[0]) || len(secure) > 0 && try("https", secure[0])
 }
 
 // free returns a path of a change that no path before it in the Ingress has.
@@ -160,11 +159,18 @@ func (r *reader) free(c change, host string, request compare.Request, query stri
 		if !found {
 			return "", false
 		}
-		at := slices.IndexFunc(r.written[:c.after], func(w writtenPath) bool {
+		has := func(w writtenPath) bool {
 			return !unreached(w) && r.tries(1) && w.path.Matches(path) && w.when.holds(request, query) &&
 				(w.globs == nil || slices.ContainsFunc(w.globs, func(glob string) bool { return hasHost(glob, host) })) &&
 				(w.expressions == nil || slices.ContainsFunc(w.expressions, func(e string) bool { return matches(e, host) }))
-		})
+		}
+		at := slices.IndexFunc(r.written[:c.after], has)
+		if at < 0 && c.leftOut != "" { // the next path there may answer alike
+			next := slices.IndexFunc(r.written[c.after:], func(w writtenPath) bool { return w.from != c.leftOut && has(w) })
+			if next >= 0 && r.written[c.after+next].backend == c.backend {
+				at = c.after + next
+			}
+		}
 		if at < 0 {
 			return path, true
 		}
@@ -182,6 +188,8 @@ type writtenPath struct {
 	globs       []string // with which its host is a condition
 	expressions []string // likewise
 	redirect    *v1alpha1.Redirect
+	backend     string
+	from        string // the author's path
 }
 
 // circles reports whether the path is redirected to itself. It is left out then.
@@ -253,10 +261,10 @@ func (e entry) holds(request compare.Request, query string) bool {
 
 // pathOf returns a written path as routes have it.
 func pathOf(p *networkingv1.HTTPIngressPath, expressions bool) routing.Path {
-	switch {
-	case *p.PathType == networkingv1.PathTypeExact:
+	switch kind := pathTypeOf(*p); {
+	case kind == networkingv1.PathTypeExact:
 		return routing.NewPath(routing.Exact, p.Path)
-	case *p.PathType == networkingv1.PathTypePrefix:
+	case kind == networkingv1.PathTypePrefix:
 		return routing.NewPath(routing.Prefix, p.Path)
 	case expressions:
 		return routing.NewPath(routing.Regex, p.Path)

@@ -63,6 +63,8 @@ var changes = map[string]struct {
 		paths: []networkingv1.HTTPIngressPath{pathTo("/old", backend("web", "http"))}, key: "actions.away"},
 	"one of two hosts is redirected to itself": {annotations: map[string]string{"actions.moved": moved, "conditions.moved": hosts},
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved", want: "GET http://b.example.com:80/"},
+	"one of two hosts, for a path by a glob": {annotations: map[string]string{"actions.moved": moved, "conditions.moved": hosts},
+		paths: []networkingv1.HTTPIngressPath{byExpression("/a", "moved")}, key: "conditions.moved", want: "GET http://b.example.com:80/a"},
 	"none of two hosts is": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": hosts},
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved"},
 	"a redirect for hosts by expressions": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes}, free: true,
@@ -82,6 +84,11 @@ var changes = map[string]struct {
 func TestWhatIsChangedShowsARequest(t *testing.T) {
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
+			for i := range c.paths {
+				if *c.paths[i].PathType == networkingv1.PathTypeImplementationSpecific {
+					c.paths[i].PathType = nil // the same
+				}
+			}
 			host := "a.example.com"
 			if c.free {
 				host = ""
