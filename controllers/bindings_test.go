@@ -440,6 +440,30 @@ func TestFinalizersThatAreRemoved(t *testing.T) {
 	w.has(blue, 1)
 }
 
+// Where the record of a binding that shares its target group is lost, that is told, and what it had registered stays: its
+// targets cannot be told from those of others.
+func TestARecordOfABindingThatIsLost(t *testing.T) {
+	t.Parallel()
+	w := newBound(t)
+	w.define()
+	w.run()
+	w.permit("arn:*")
+	w.others(blue, "10.244.9.1")
+	w.serve("web", "web-1")
+	w.bind("web", "web", blue, func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
+	w.has(blue, 2)
+	w.stop()
+	for _, left := range w.records() {
+		if err := w.Delete(t.Context(), &left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run()
+	w.eventOf("TargetGroupBinding", "web", string(diag.BindingForgotten))
+	w.calm()
+	w.has(blue, 2)
+}
+
 // A provider that does not say which target groups of others there are serves no binding: that is told, and is another
 // answer than that there is none.
 func TestAProviderWithoutAnAnswer(t *testing.T) {

@@ -105,6 +105,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.BindingUnsupported: "model/bindings",
 	diag.BindingNetworking:  "model/bindings",
 	diag.BindingServed:      "model/bindings",
+	diag.BindingForgotten:   "bindings_test.go",
 	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
 	diag.ClassForeign:       "TestAnIngressIsLetGoWhenTheGraceIsOver",
 	diag.ClassUnknown:       "model/ingress: TestWhyAnIngressIsLeftAlone; it is told of manifests only",
