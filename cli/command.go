@@ -141,7 +141,7 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 	root.AddCommand(
 		newPlan(with.Clouds), newDiff(with.Clouds), newVerify(with.Clouds), newReplay(with.Clouds),
 		newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
-		newValidate(with.Clouds), newMigrate(with.Clouds), newAdopt(with.Clouds), newCheck(with.Clouds, with.Apart),
+		newValidate(with.Clouds), newMigrate(with.Clouds), newCheck(with.Clouds, with.Apart),
 		newServeProvider(with.Clouds), newProvider(), newVersion(),
 	)
 	root.InitDefaultHelpCmd()

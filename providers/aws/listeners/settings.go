@@ -198,12 +198,3 @@ func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	}
 	return s
 }
-
-// AllSettingsOf returns the live values of all settings of a listener, whoever wrote them.
-func AllSettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
-	return lb.ListenerSettings{
-		Attributes: l.Attributes[aws.ToString(of.ListenerArn)], TLSPolicy: aws.ToString(of.SslPolicy),
-		Mutual:  fromMutual(of.MutualAuthentication, false),
-		Inbound: network.InboundOf(l, aws.ToInt32(of.Port)),
-	}
-}
