@@ -192,11 +192,50 @@ func with(m map[string][]string, name string, values []string) map[string][]stri
 	return m
 }
 
-// whole returns a regular expression over the whole text for one that is searched for in it.
+// whole returns a regular expression over the whole text for one that is searched for in it. An anchor is of its
+// branch alone.
 func whole(pattern string) string {
+	branches := branchesOf(pattern)
+	for i, b := range branches {
+		branches[i] = wholeBranch(b)
+	}
+	return strings.Join(branches, "|")
+}
+
+// branchesOf divides a regular expression at each "|" outside of groups and classes.
+func branchesOf(pattern string) (out []string) {
+	depth, from := 0, 0
+	class := -1 // where the class begins that a character is in
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case class >= 0:
+			if c == ']' && strings.TrimPrefix(pattern[class+1:i], "^") != "" {
+				class = -1
+			}
+		case c == '[':
+			class = i
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == '|' && depth == 0:
+			out, from = append(out, pattern[from:i]), i+1
+		}
+	}
+	return append(out, pattern[from:])
+}
+
+func wholeBranch(pattern string) string {
 	inner, begins := strings.CutPrefix(pattern, "^")
-	ends := strings.HasSuffix(inner, "$") && !strings.HasSuffix(inner, `\$`)
-	inner = strings.TrimSuffix(inner, map[bool]string{true: "$"}[ends])
+	rest, ends := strings.CutSuffix(inner, "$")
+	if escapes := len(rest) - len(strings.TrimRight(rest, `\`)); escapes%2 == 1 {
+		ends = false
+	}
+	if ends {
+		inner = rest
+	}
 	if begins && ends {
 		return inner
 	}

@@ -1,7 +1,9 @@
 package alb_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -238,6 +240,33 @@ func TestATextBesideExpressions(t *testing.T) {
 		path, pathTo("", backend("api", "http")))
 	if p := out.Spec.Rules[0].HTTP.Paths[1]; p.Path != "/a" || *p.PathType != networkingv1.PathTypeExact {
 		t.Errorf("it is %s %s", *p.PathType, p.Path)
+	}
+}
+
+// An expression is searched for in the path, and an anchor is of its branch alone: the path that is made of it matches
+// the same paths as a whole.
+func TestExpressionsAreSearchedFor(t *testing.T) {
+	texts := []string{"/admin", "/admina", "/admin/users", "/x/admin", "/metrics", "/x/metrics", "/metrics/x", "/a|b", "/]", "/x|/y", "/x", "/y", "/q$", "/q"}
+	for _, pattern := range []string{
+		"^/admin|/metrics$", "/metrics$|^/admin", "^/admin$|^/metrics$", "(^/admin|/metrics$)", "/admin", "^/admin", "/admin$", "^/a[|]b$", "^/[]|]$",
+		`^/x\|/y`, `/q\$`, "^(/x|/y)$", "^/x$|^/y$|/metrics", "^/x|", `^/q\\$|/y$`, "[^]|]$",
+	} {
+		text, _ := json.Marshal(pattern)
+		path := pathTo("/*", backend("web", "http"))
+		path.PathType = new(networkingv1.PathTypeImplementationSpecific)
+		out := reading(map[string]string{"conditions.web": `[{"field": "path-pattern", "pathPatternConfig": {"regexValues": [` + string(text) + `]}}]`}, nil, nil, path)
+		var made []*regexp.Regexp
+		for _, p := range out.Spec.Rules[0].HTTP.Paths[1:] {
+			made = append(made, regexp.MustCompile(`\A(?:`+p.Path+`)\z`))
+		}
+		if len(made) == 0 {
+			t.Fatalf("%s becomes %+v: %+v", pattern, out.Spec.Rules, out.Verdicts)
+		}
+		for _, text := range texts {
+			if want, got := regexp.MustCompile(pattern).MatchString(text), slices.ContainsFunc(made, func(re *regexp.Regexp) bool { return re.MatchString(text) }); got != want {
+				t.Errorf("%s finds itself in %s: %v, and %s matches it: %v", pattern, text, want, made, got)
+			}
+		}
 	}
 }
 
