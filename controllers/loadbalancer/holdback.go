@@ -137,7 +137,7 @@ func (c *causes) holdMoreOf(o outcome, limited bool) ingress.Hold {
 		case c.closes(o, f) && c.close(&hold, o, f, limited):
 		case len(givers) > 0:
 			hold.Accepted = with(hold.Accepted, givers...)
-		case c.suspectsOf(o, next).StandsAlone(f):
+		case f.Next != "" && c.suspectsOf(o, next).StandsAlone(f):
 			hold.Ingresses = with(hold.Ingresses, f.Next)
 			if leavesOutOf(o.Hold, next) { // others of the namespace are behind it
 				hold.Ingresses = with(hold.Ingresses, c.namersOf(f, func(name string) bool {
