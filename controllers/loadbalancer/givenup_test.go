@@ -451,8 +451,8 @@ func TestHostsThatAreListedForAnotherPort(t *testing.T) {
 	})
 }
 
-// The class takes 11 hosts from bob, below alice's Ingress for all hosts: no Ingress can wait, and all of them
-// are closed, so that nobody else waits.
+// The class takes 11 hosts from bob, below alice's Ingress for all hosts. No Ingress of bob can wait, so all 11 hosts
+// are closed, and alice's changes do not wait.
 func TestHostsThatTheClassTakesAwayAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fighter{}
