@@ -38,10 +38,10 @@ func NewBindingKey(namespace, name, provider string) Key {
 // Binding returns the namespace and the name of the TargetGroupBinding that a key stands for.
 func (k Key) Binding() (namespace, name string, ok bool) {
 	rest, ok := strings.CutPrefix(string(k), bindings)
-	if !ok {
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) != 3 {
 		return "", "", false
 	}
-	parts := strings.Split(rest, "/")
 	return parts[0], parts[1], true
 }
 

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,23 @@ func TestKey(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("the key is %s, want %s", got, want)
+		}
+	}
+}
+
+func TestTheKeyOfABinding(t *testing.T) {
+	for key, want := range map[Key]string{
+		NewBindingKey("shop", "web", ""):      "shop/web true",
+		NewBindingKey("shop", "web", "other"): "shop/web true",
+		"fairlead/shop/web/internal":          "/ false",
+		"@binding":                            "/ false",
+		"@binding/x":                          "/ false",
+		"@binding/x/y":                        "/ false",
+		"@binding/a/b/c/d":                    "/ false",
+	} {
+		namespace, name, is := key.Binding()
+		if got := fmt.Sprintf("%s/%s %t", namespace, name, is); got != want {
+			t.Errorf("of %s it is %s, want %s", key, got, want)
 		}
 	}
 }
