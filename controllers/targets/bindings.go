@@ -47,7 +47,7 @@ func (b *Book) bind(ctx context.Context, key lb.Key, to Bound, going bool) {
 	b.awaken(ctx, due...)
 }
 
-// HasLeft reports whether a target group that is left has no targets any more.
+// HasLeft reports whether a binding that leaves has no targets in its target group any more.
 func (b *Book) HasLeft(key lb.Key, group lb.GroupID) bool {
 	t, there := b.groupCopy(lb.GroupKey{Key: key, ID: group})
 	return there && t.going && t.known && len(t.members) == 0
@@ -122,6 +122,36 @@ func (b *Book) giveUp(k lb.GroupKey, targets []lb.Target, remembered map[lb.Key]
 	return others
 }
 
+// recheckOthers compares the target group of other bindings with the cloud that have taken over targets while a
+// binding removed these.
+func (b *Book) recheckOthers(ctx context.Context, k lb.GroupKey, removed []lb.Target) {
+	for _, other := range b.bindingsIn(k.ID) {
+		t, _ := b.groupCopy(other)
+		if other != k && len(without(t.own, removed)) < len(t.own) {
+			b.RecheckOne(ctx, other)
+		}
+	}
+}
+
+// RecheckBindings enqueues a target group for a comparison with the cloud, for each binding that has it.
+func (b *Book) RecheckBindings(ctx context.Context, group lb.GroupID) {
+	for _, k := range b.bindingsIn(group) {
+		b.Recheck(ctx, k.Key)
+	}
+}
+
+// bindingsIn returns what bindings have a target group.
+func (b *Book) bindingsIn(group lb.GroupID) (out []lb.GroupKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, groups := range b.groups {
+		if _, _, bound := key.Binding(); bound && groups[group] != nil {
+			out = append(out, lb.GroupKey{Key: key, ID: group})
+		}
+	}
+	return out
+}
+
 // without returns the targets that are not among others.
 func without(targets, others []lb.Target) []lb.Target {
 	return slices.DeleteFunc(slices.Clone(targets), func(t lb.Target) bool { return slices.Contains(others, t) })
@@ -154,11 +184,8 @@ func (r *Reconciler) setOwn(ctx context.Context, k lb.GroupKey, t tracked, want 
 		return r.set(ctx, k, t.members, want)
 	}
 	if !t.shared {
-		if len(without(want, t.own)) > 0 {
-			gone := without(t.own, t.members)
-			if err := r.remember(ctx, k, t.own, union(without(t.own, gone), want)); err != nil {
-				return err
-			}
+		if _, err := r.takeOver(ctx, k, t, want); err != nil {
+			return err
 		}
 		return r.set(ctx, k, t.members, want)
 	}
@@ -167,10 +194,22 @@ func (r *Reconciler) setOwn(ctx context.Context, k lb.GroupKey, t tracked, want 
 		return err
 	}
 	others := r.Book.giveUp(k, without(all, want), r.Remembered(k.ID))
-	if err := r.set(providers.WithOwn(ctx, without(all, others)), k, t.members, want); err != nil {
+	err := r.set(providers.WithOwn(ctx, without(all, others)), k, t.members, want)
+	r.Book.recheckOthers(ctx, k, without(all, union(want, others)))
+	if err != nil {
 		return err
 	}
 	return r.remember(ctx, k, all, want)
+}
+
+// takeOver remembers the targets of a binding that has its target group for itself, before they are registered or if
+// they are there already, and reports whether some were not its own before.
+func (r *Reconciler) takeOver(ctx context.Context, k lb.GroupKey, t tracked, want []lb.Target) (some bool, err error) {
+	if _, _, bound := k.Key.Binding(); !bound || len(without(want, t.own)) == 0 {
+		return false, nil
+	}
+	gone := without(t.own, t.members)
+	return true, r.remember(ctx, k, t.own, union(without(t.own, gone), want))
 }
 
 // union returns the targets, and those of others that are not among them.

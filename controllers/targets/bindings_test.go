@@ -178,6 +178,39 @@ func TestTwoBindingsWithTheSameTargets(t *testing.T) {
 	})
 }
 
+// A binding that has its target group for itself takes over targets that it finds there, in writing. One that removes
+// them at the same time costs it none.
+func TestABindingTakesOverTargets(t *testing.T) {
+	other := routing.NewBindingKey("shop", "beside", "")
+	second := lb.GroupKey{Key: other, ID: bound.ID}
+	target := lb.Target{Address: "10.0.0.1", Port: 8080}
+	synctest.Test(t, func(t *testing.T) {
+		c := newBinding(t, target)
+		c.pods([]int{1}, nil)
+		comes := func() {
+			for range 2 { // it looks once more after it has taken them over
+				if _, err := c.Reconcile(t.Context(), second); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{target})
+		c.bindKey(other, nil)
+		c.Cloud.(*keeping).during = comes
+		c.reconcile("the first one leaves", false)
+		if want := []string{"1", "0"}; !slices.Equal(c.remembered, want) {
+			t.Errorf("%v targets are remembered, want %v", c.remembered, want)
+		}
+		comes()
+		c.Book.Unbind(t.Context(), bound.Key)
+		c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{target})
+		c.reconcile("the first one has left", false, "10.0.0.1")
+		c.Book.Leave(t.Context(), other, bound.ID, nil)
+		comes()
+		c.reconcile("both have left", false)
+	})
+}
+
 // A binding is told, once, what the cloud refuses, and that it no longer does.
 func TestABindingIsToldOfErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -107,7 +107,11 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	switch {
 	case !change:
 		r.Book.change(k, func(known *tracked) { known.waiting = time.Time{} })
-		return later, nil
+		some, err := r.takeOver(ctx, k, t, want)
+		if some && err == nil { // their former owner may have removed them since they were read
+			r.Book.RecheckOne(ctx, k)
+		}
+		return later, err
 	case wait > 0:
 		r.Book.change(k, func(known *tracked) {
 			if known.waiting.IsZero() {
