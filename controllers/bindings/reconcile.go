@@ -50,7 +50,7 @@ type Reconciler struct {
 	Cloud    providers.Provider
 	// Interval is how long what the cloud says of a served target group is valid.
 	Interval time.Duration
-	known    sync.Map // what the cloud says of target groups, by provider and ID: a fact
+	facts    facts
 	gone     sync.Map // when bindings were found to be gone that were not released, by name
 	released sync.Map // the names of bindings that were
 	failures sync.Map // what was told of a binding last that failed, by name
@@ -59,13 +59,8 @@ type Reconciler struct {
 	Wake chan event.TypedGenericEvent[types.NamespacedName]
 }
 
-const (
-	// checkAgain is how long a binding waits that another target group would be needed for.
-	checkAgain = 10 * time.Minute
-	// leaving is how long the targets of a binding are given to be deregistered, before it is looked
-	// whether they are.
-	leaving = time.Second
-)
+// leaving is how long the targets of a binding are given to be deregistered, before it is looked whether they are.
+const leaving = time.Second
 
 // Reconcile reconciles one binding.
 func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
@@ -295,7 +290,7 @@ func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memor
 		return reconcile.Result{}, r.release(ctx, b)
 	}
 	key := routing.NewBindingKey(b.Namespace, b.Name, memory.Class.ProviderName)
-	stays, why, err := r.keepsTargets(ctx, b, memory)
+	stay, why, err := r.mayStay(ctx, b, key, memory)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -305,7 +300,7 @@ func (r *Reconciler) leave(ctx context.Context, b *alb.TargetGroupBinding, memor
 			return reconcile.Result{}, err
 		}
 	}
-	if !stays {
+	if !stay {
 		r.Book.Leave(ctx, key, memory.Group, memory.Targets)
 		if !r.Book.HasLeft(key, memory.Group) {
 			return reconcile.Result{RequeueAfter: leaving}, r.tellLeft(ctx, b, key, memory.Group)
@@ -332,20 +327,18 @@ func (r *Reconciler) tellFailed(ctx context.Context, b *alb.TargetGroupBinding, 
 	return r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Message: message}))
 }
 
-// keepsTargets reports whether nothing is to be deregistered, and why, if that is to be told: the target group is
-// gone or of others, or it has the targets of another binding, which removes all others.
-func (r *Reconciler) keepsTargets(ctx context.Context, b *alb.TargetGroupBinding, memory *memory) (stays bool, why string, err error) {
-	facts, err := r.Cloud.Lookup(ctx, lb.Questions{Provider: memory.Class.ProviderName, TargetGroups: []lb.GroupID{memory.Group}})
-	if err != nil {
-		err = fmt.Errorf("reading target group %s: %w", memory.Group, err)
-		return false, "", errors.Join(err, r.tellFailed(ctx, b, "its targets cannot be deregistered: "+err.Error()))
-	}
-	found, there := facts.TargetGroups[memory.Group]
+// mayStay reports whether the targets of a binding that leaves may stay registered, and why, if that is to be told:
+// their target group is gone, is not for bindings any more, or has another binding, which removes all others.
+func (r *Reconciler) mayStay(ctx context.Context, b *alb.TargetGroupBinding, key lb.Key,
+	memory *memory) (stay bool, why string, err error) {
+	fact, _ := r.ask(ctx, key, memory.Group, true)
 	switch {
-	case facts.TargetGroups == nil:
+	case fact.failed != nil:
+		return false, "", errors.Join(fact.failed, r.tellFailed(ctx, b, "its targets cannot be deregistered: "+fact.failed.Error()))
+	case !fact.answered:
 		return true, "the provider of class " + memory.Class.Name + " knows no target groups of others any more", nil
-	case !there || found.Kept != "":
-		return true, found.Kept, nil
+	case !fact.there || fact.Kept != "":
+		return true, fact.Kept, nil
 	case memory.Spec.MultiClusterTargetGroup:
 		return false, "", nil
 	}
@@ -413,11 +406,7 @@ func (r *Reconciler) settle(ctx context.Context, claim *bindings.Claim, classes 
 	if bindings.Settle(claims); claim.Refused != nil {
 		return nil, nil
 	}
-	group, asked, err := r.look(ctx, claim)
-	if asked && err == nil { // others may have changed its targets, too
-		r.Book.Recheck(ctx, r.keyOf(claim))
-	}
-	return group, err
+	return r.look(ctx, claim)
 }
 
 // claimOf returns the claim of a binding alone, and the labels of its namespace.
@@ -470,45 +459,25 @@ func (r *Reconciler) all(ctx context.Context) ([]*alb.TargetGroupBinding, error)
 	return cluster.Pointers(list.Items), nil
 }
 
-// look compares a claim with its target group, and reports whether the cloud was asked.
-func (r *Reconciler) look(ctx context.Context, claim *bindings.Claim) (group *lb.OthersGroup, asked bool, err error) {
-	at := place{claim.Class.ProviderName, claim.Group}
-	if known, is := r.known.Load(at); is && time.Since(known.(fact).at) < min(checkAgain, r.Interval) {
-		group := known.(fact).group
-		claim.Compare(&group)
-		return &group, false, nil
-	}
-	facts, err := r.Cloud.Lookup(providers.WithKey(ctx, r.keyOf(claim)),
-		lb.Questions{Provider: claim.Class.ProviderName, TargetGroups: []lb.GroupID{claim.Group}})
-	if err != nil {
-		err = fmt.Errorf("reading target group %s: %w", claim.Group, err)
-		return nil, true, errors.Join(err, r.tellFailed(ctx, claim.TargetGroupBinding, err.Error()))
-	}
-	found, there := facts.TargetGroups[claim.Group]
+// look compares a claim with its target group.
+func (r *Reconciler) look(ctx context.Context, claim *bindings.Claim) (*lb.OthersGroup, error) {
+	fact, asked := r.ask(ctx, r.keyOf(claim), claim.Group, false)
 	switch {
-	case facts.TargetGroups == nil: // it has no answer, which is another one than that there is none
+	case fact.failed != nil:
+		return nil, errors.Join(fact.failed, r.tellFailed(ctx, claim.TargetGroupBinding, fact.failed.Error()))
+	case asked: // others may have changed its targets, too
+		r.Book.RecheckBindings(ctx, claim.Group)
+	}
+	switch {
+	case !fact.answered:
 		claim.RefuseProvider()
-		return nil, true, nil
-	case !there:
+		return nil, nil
+	case !fact.there:
 		claim.Compare(nil)
-		return nil, true, nil
+		return nil, nil
 	}
-	if claim.Compare(&found); claim.Refused == nil {
-		r.known.Store(at, fact{found, time.Now()})
-	}
-	return &found, true, nil
-}
-
-// A place is a target group of a provider: two may know the same ARN, with other rights.
-type place struct {
-	provider string
-	group    lb.GroupID
-}
-
-// A fact is what the cloud has said of a target group.
-type fact struct {
-	group lb.OthersGroup
-	at    time.Time
+	claim.Compare(&fact.OthersGroup)
+	return &fact.OthersGroup, nil
 }
 
 func (r *Reconciler) keyOf(claim *bindings.Claim) lb.Key {
