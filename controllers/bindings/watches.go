@@ -65,13 +65,23 @@ func changed(before, after client.Object) bool {
 		was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero()
 }
 
-// onBinding returns a binding and the others of its target groups, which may have to wait for it.
+// onBinding returns a binding and the others that may be of its target groups, and wait for it.
 func (r *Reconciler) onBinding(ctx context.Context, b *alb.TargetGroupBinding) []types.NamespacedName {
 	memory := r.Memories.of(client.ObjectKeyFromObject(b))
 	return append(r.which(ctx, func(other *alb.TargetGroupBinding) bool {
-		return other.UID != b.UID && (isOf(other, lb.GroupID(b.Spec.TargetGroupARN)) || memory != nil && isOf(other, memory.Group) ||
-			b.Spec.TargetGroupARN == "" && b.Spec.TargetGroupName == other.Spec.TargetGroupName)
+		return other.UID != b.UID && (maySay(other, b) || memory != nil && isOf(other, memory.Group))
 	}), client.ObjectKeyFromObject(b))
+}
+
+// maySay reports whether two bindings may say the same target group.
+func maySay(one, other *alb.TargetGroupBinding) bool {
+	if arn := other.Spec.TargetGroupARN; arn != "" {
+		return isOf(one, lb.GroupID(arn))
+	}
+	if arn := one.Spec.TargetGroupARN; arn != "" {
+		return isOf(other, lb.GroupID(arn))
+	}
+	return one.Spec.TargetGroupName != "" && one.Spec.TargetGroupName == other.Spec.TargetGroupName
 }
 
 // which returns the names of some bindings.
