@@ -557,7 +557,8 @@ func TestBindingsThatAreNotServed(t *testing.T) {
 	w.has(blue, 0)
 }
 
-// Targets that another program removes come back when the cloud is asked again.
+// Targets that another program removes come back when the cloud is asked again, those of all bindings of the target
+// group.
 func TestTargetsOfBindingsAreCompared(t *testing.T) {
 	t.Parallel()
 	w := newBound(t)
@@ -565,10 +566,16 @@ func TestTargetsOfBindingsAreCompared(t *testing.T) {
 	w.run(func(s *settings) { s.operator.DriftInterval = time.Second })
 	w.permit("arn:*")
 	w.serve("web", "web-1", "web-2")
+	w.serve("api", "api-1")
 	w.bind("web", "web", blue)
-	w.has(blue, 2)
-	if err := w.cloud.Cloud.SetTargets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), blue, nil); err != nil {
-		t.Fatal(err)
+	shared := func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true }
+	w.bind("one", "web", green, shared)
+	w.bind("two", "api", green, shared)
+	for group, n := range map[lb.GroupID]int{blue: 2, green: 3} {
+		w.has(group, n)
+		if err := w.cloud.Cloud.SetTargets(t.Context(), routing.NewBindingKey(w.namespace, "any", ""), group, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.has(group, n)
 	}
-	w.has(blue, 2)
 }

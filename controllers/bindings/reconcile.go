@@ -1,5 +1,9 @@
 // Package bindings reconciles TargetGroupBindings, which are of the AWS Load Balancer Controller. It decides
 // which are served; package targets registers the targets.
+//
+// What Fairlead has registered in target groups of others is in the record of a binding until it is deregistered. A
+// target is recorded before it is registered, or where it is found registered. A binding that leaves deregisters all
+// targets of its record that no other record has, and its record is dropped after that.
 package bindings
 
 import (
@@ -328,7 +332,7 @@ func (r *Reconciler) tellFailed(ctx context.Context, b *alb.TargetGroupBinding, 
 }
 
 // mayStay reports whether the targets of a binding that leaves may stay registered, and why, if that is to be told:
-// their target group is gone, is not for bindings any more, or has another binding, which removes all others.
+// their target group is gone, or is not for bindings any more.
 func (r *Reconciler) mayStay(ctx context.Context, b *alb.TargetGroupBinding, key lb.Key,
 	memory *memory) (stay bool, why string, err error) {
 	fact, _ := r.ask(ctx, key, memory.Group, true)
@@ -337,18 +341,9 @@ func (r *Reconciler) mayStay(ctx context.Context, b *alb.TargetGroupBinding, key
 		return false, "", errors.Join(fact.failed, r.tellFailed(ctx, b, "its targets cannot be deregistered: "+fact.failed.Error()))
 	case !fact.answered:
 		return true, "the provider of class " + memory.Class.Name + " knows no target groups of others any more", nil
-	case !fact.there || fact.Kept != "":
-		return true, fact.Kept, nil
-	case memory.Spec.MultiClusterTargetGroup:
-		return false, "", nil
+	default:
+		return !fact.there || fact.Kept != "", fact.Kept, nil
 	}
-	for _, name := range r.Memories.names() {
-		other := r.Memories.of(name)
-		if name != client.ObjectKeyFromObject(b) && other != nil && other.Group == memory.Group && !other.Spec.MultiClusterTargetGroup {
-			return true, "", nil
-		}
-	}
-	return false, "", nil
 }
 
 // claim returns the claim of a binding beside those of others on the same target group, and what the cloud says of
