@@ -84,6 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 	case b == nil && memory == nil:
 		r.forget(ctx, name)
 		r.released.Delete(name)
+		r.failures.Delete(name)
 		r.Book.Judge(name.Namespace, name.Name, false)
 		return reconcile.Result{}, nil
 	case b == nil:

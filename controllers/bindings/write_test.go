@@ -168,6 +168,11 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 		if err := c.Status().Update(t.Context(), record); err != nil {
 			t.Fatal(err)
 		}
+		short := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: "short.binding", Labels: record.Labels}}
+		short.Spec.Key = "@binding/x"
+		if err := c.Create(t.Context(), short); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := r.Reconcile(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
