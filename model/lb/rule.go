@@ -19,7 +19,7 @@ type Rule struct {
 
 	// Origin has the routes of the rule, none for a guard of several Ingresses; desired side only.
 	Origin []diag.Source `json:"-"`
-	// Stays: the cloud has not moved or deleted the rule, so that others move instead; desired side only.
+	// Stays is set for a rule that the cloud did not delete where it is: it keeps its place; desired side only.
 	Stays bool `json:"-"`
 }
 

@@ -144,9 +144,9 @@ func (s CreateRule) Detail() string        { return s.Rule.String() }
 func (s ModifyRule) Detail() string        { return s.Rule.String() }
 func (s DeleteRule) Detail() string        { return s.Rule.String() }
 func (s RespaceRules) Detail() string {
-	var moves []string
+	var numbers []string
 	for _, from := range slices.Sorted(maps.Keys(s.To)) {
-		moves = append(moves, fmt.Sprintf("%d→%d", from, s.To[from]))
+		numbers = append(numbers, fmt.Sprintf("%d→%d", from, s.To[from]))
 	}
-	return strings.Join(moves, " ")
+	return strings.Join(numbers, " ")
 }

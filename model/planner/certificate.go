@@ -200,9 +200,9 @@ func (d *difference) lastUses(ch *change, id lb.CertificateID) []int {
 		hosts = c.Hosts
 	}
 	var tasks []int
-	for _, m := range ch.steps {
-		if (m.fate == Removed || m.fate == Narrowed) && d.mayServe(hosts, m.rule) {
-			tasks = append(tasks, m.at)
+	for _, t := range ch.answering {
+		if (t.fate == Removed || t.fate == Narrowed) && d.mayServe(hosts, t.rule) {
+			tasks = append(tasks, t.at)
 		}
 	}
 	return tasks

@@ -14,7 +14,7 @@ type change struct {
 	comparison
 	// the task that its rule steps wait for: the listener, then its new numbers; or absent
 	ready        int
-	steps        []move        // the tasks that change the answers to requests
+	answering    []answerTask  // the tasks that change the answers to requests
 	parkingRules []parkingRule // the parking rules on it
 
 	attached    []int                    // the tasks that attach certificates
@@ -23,8 +23,8 @@ type change struct {
 	// verification of clients; or absent
 	settingsFirst int
 
-	// lines by their old and by their new rules, steps by their requests
-	before, after, moved func() *index
+	// lines by their old and by their new rules, answering by their requests
+	before, after, answeringRules func() *index
 }
 
 // newChange returns a change without tasks. Its indices are built on first use.
@@ -32,7 +32,7 @@ func newChange(co comparison, p *overlapCache) *change {
 	ch := &change{comparison: co, ready: absent, settingsFirst: absent}
 	ch.before = buildOnce(func() *index { return co.oldRules(p) })
 	ch.after = buildOnce(func() *index { return co.newRules(p) })
-	ch.moved = buildOnce(func() *index { return ch.movedRules(p) })
+	ch.answeringRules = buildOnce(func() *index { return ch.indexAnswering(p) })
 	return ch
 }
 
@@ -47,11 +47,11 @@ func buildOnce(build func() *index) func() *index {
 	}
 }
 
-// movedRules returns an index that finds the tasks that change the answers to requests.
-func (ch *change) movedRules(p *overlapCache) *index {
+// indexAnswering returns an index that finds the tasks that change the answers to requests.
+func (ch *change) indexAnswering(p *overlapCache) *index {
 	x := newIndex(p)
-	for _, m := range ch.steps {
-		x.add(m.entry)
+	for _, t := range ch.answering {
+		x.add(t.entry)
 	}
 	return &x
 }
@@ -73,8 +73,8 @@ func (ch *change) hiddenRules() map[int]bool {
 	return hidden
 }
 
-// A move is a task that changes the answers to requests, with a rule that matches these requests.
-type move struct {
+// An answerTask is a task that changes the answers to requests, with a rule that matches these requests.
+type answerTask struct {
 	entry     // the task and its rule, which matches all requests for a default or a listener
 	line  int // in the merged list, or absent
 	fate  Change

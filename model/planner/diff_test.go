@@ -161,7 +161,7 @@ func TestDiff(t *testing.T) {
 			from:   balancer(listener(80, rule("a.example.com", "", fixed(200)))), to: balancer(listener(80, rule("a.example.com", "/x", fixed(200)))),
 			want: []string{"modify rule 80/24992"},
 		},
-		"a move": {
+		"another place": {
 			reason: "a rule is created in its new place before it goes from its old one",
 			from:   balancer(listener(80, rule("", "/x", fixed(200)), rule("", "/y", fixed(201)), rule("", "/z", fixed(202)))),
 			to:     balancer(listener(80, rule("", "/z", fixed(202)), rule("", "/x", fixed(200)), rule("", "/y", fixed(201)))),

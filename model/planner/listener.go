@@ -21,7 +21,7 @@ func (d *difference) openPort(ch *change) {
 			verifying: countIf(ch.want.Verifies)}, after...)
 	d.tasks[ch.ready].Origin = originsOf(*ch.want)
 	d.addNaming(ch.ready, ch.want.Default)
-	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, Added})
+	ch.answering = append(ch.answering, answerTask{entry{at: ch.ready}, absent, Added})
 }
 
 // changeListener plans all other changes of a port.
@@ -30,8 +30,8 @@ func (d *difference) changeListener(ch *change) {
 	case ch.want == nil:
 		d.closePort(ch)
 		return
-	case len(ch.Moves) > 0:
-		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, places{}, ch.ready)
+	case len(ch.Renumbered) > 0:
+		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Renumbered}, places{}, ch.ready)
 	}
 	if ch.staysHTTPS() {
 		d.addCertificates(ch)
@@ -115,7 +115,7 @@ func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u plac
 	if l.Old != absent {
 		d.removeNaming(e.at, ch.old[l.Old].Action)
 	}
-	ch.steps = append(ch.steps, move{e, i, l.Change})
+	ch.answering = append(ch.answering, answerTask{e, i, l.Change})
 }
 
 // closePort deletes the listener with its rules.
@@ -131,7 +131,7 @@ func (d *difference) closePort(ch *change) {
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
 	}
-	ch.steps = append(ch.steps, move{entry{at: t}, absent, Removed})
+	ch.answering = append(ch.answering, answerTask{entry{at: t}, absent, Removed})
 	for _, next := range d.changes {
 		if next.port == ch.port && next != ch { // it opens again with another protocol, after this step
 			d.tasks[next.ready].After = append(d.tasks[next.ready].After, t)
@@ -151,7 +151,7 @@ func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 			after = append(after, order.placeBarrier(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, d.defaultTakesServedRequests(ch))...)
 			after = append(after, d.webACLReady)
-			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, Switched})
+			ch.answering = append(ch.answering, answerTask{entry{at: len(d.tasks)}, absent, Switched})
 		}
 		u := places{}
 		if ch.settingsFirst == absent {

@@ -241,8 +241,8 @@ func (d *difference) startOfService(parked lb.Rule) []int {
 }
 
 // exposedActions returns the actions of lasting rules that can get the requests of a removed or
-// narrowed line, if targets answer these. A path may be moved by first adding the next rule below
-// it, and then deleting it.
+// narrowed line, if targets answer these. An author may give a path to another rule by first adding
+// the next rule below it, and then deleting it.
 func (d *difference) exposedActions(ch *change, i int) []lb.Action {
 	l := ch.lines[i]
 	if l.Change != Removed && l.Change != Narrowed {

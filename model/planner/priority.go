@@ -9,12 +9,12 @@ import (
 
 // This file assigns priorities to rules. They are sparse, so that there is usually one between two
 // neighbours for a new rule, and stable: lasting rules keep theirs. If a gap is full, its
-// neighbours move, all in one call that keeps their order.
+// neighbours are renumbered, all in one call that keeps their order.
 
-// A Numbering has the priority of every line of a merged list, and the rules that must move first.
+// A Numbering has the priority of every line of a merged list, and the rules to renumber first.
 type Numbering struct {
-	Priority []int       // by line
-	Moves    map[int]int // old numbers to new ones
+	Priority   []int       // by line
+	Renumbered map[int]int // old numbers to new ones
 }
 
 // Number keeps the priorities of old rules and finds some for added ones. It returns false if the
@@ -25,7 +25,7 @@ func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
 		return Numbering{}, false
 	}
 	n := numbers{
-		Numbering: Numbering{Priority: make([]int, len(lines)), Moves: map[int]int{}},
+		Numbering: Numbering{Priority: make([]int, len(lines)), Renumbered: map[int]int{}},
 		fixed:     make([]bool, len(lines)), lines: lines, old: old, low: c.MinPriority, high: high,
 	}
 	for i, l := range lines {
@@ -49,7 +49,7 @@ func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
 type numbers struct {
 	Numbering
 	fixed     []bool // the lines that have their number
-	settled   int    // the first line that may still move
+	settled   int    // the first line that may still be renumbered
 	lines     []Line
 	old       []int // the numbers of old rules, ascending
 	low, high int
@@ -95,11 +95,11 @@ func (n *numbers) bounds(i, to int) (below, above int) {
 }
 
 // respace makes room for the lines from i up to but not including to: it widens a window over
-// the neighbours until it holds plenty of unused numbers, or as many rules as are worth moving.
+// the neighbours until it holds plenty of unused numbers, or as many rules as are worth renumbering.
 func (n *numbers) respace(i, to int) {
 	const worth = 24
 	plenty := (n.high - n.low + 1) / 4
-	from, until, moving := i, to, 0
+	from, until, renumbered := i, to, 0
 	for {
 		below, above := n.bounds(from, until)
 		used := numbersWithin(n.old, below, above)
@@ -107,7 +107,7 @@ func (n *numbers) respace(i, to int) {
 		fits := until-from <= free
 		widest := from == n.settled && until == len(n.lines)
 		switch {
-		case fits && (free >= plenty || moving >= worth || widest):
+		case fits && (free >= plenty || renumbered >= worth || widest):
 			n.spread(from, until, i, to, used)
 			return
 		case widest:
@@ -117,7 +117,7 @@ func (n *numbers) respace(i, to int) {
 		var left, right int
 		from, left = n.widenLeft(from)
 		until, right = n.widenRight(until)
-		moving += left + right
+		renumbered += left + right
 	}
 }
 
@@ -143,7 +143,7 @@ func (n *numbers) widenRight(until int) (int, int) {
 	return until, 1
 }
 
-// restart moves every rule of the list. Rules get each other's numbers, which some clouds refuse,
+// restart renumbers every rule of the list. Rules get each other's numbers, which some clouds refuse,
 // only if there are too few unused ones.
 func (n *numbers) restart(i, to int) {
 	used := numbersWithin(n.old, n.low-1, n.high+1)
@@ -179,13 +179,13 @@ func (n *numbers) spread(from, until, i, to int, used []int) {
 	n.settled = until
 }
 
-// assign gives a line a number, and moves an old rule to it.
+// assign gives a line a number, and an old rule with it.
 func (n *numbers) assign(k, number int) {
 	n.Priority[k], n.fixed[k] = number, true
 	if o := n.lines[k].Old; o != absent {
-		n.Moves[n.old[o]] = number
+		n.Renumbered[n.old[o]] = number
 		if number == n.old[o] {
-			delete(n.Moves, number)
+			delete(n.Renumbered, number)
 		}
 	}
 }

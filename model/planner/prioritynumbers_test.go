@@ -12,7 +12,7 @@ import (
 )
 
 // numberText numbers a list in which + is a rule that is added and a number is the one of an old
-// rule, and writes the numbers of all, with > before the new number of a rule that moves.
+// rule, and writes the numbers of all, with > before the new number of a rule that is renumbered.
 func numberText(t *testing.T, list string, c lb.Capabilities) string {
 	t.Helper()
 	var lines []Line
@@ -33,20 +33,20 @@ func numberText(t *testing.T, list string, c lb.Capabilities) string {
 		return "full"
 	}
 	var out []string
-	moves := 0
+	renumbered := 0
 	for i, l := range lines {
 		word := fmt.Sprint(got.Priority[i])
 		if l.Old != absent && got.Priority[i] != old[l.Old] {
-			moves++
-			if word = fmt.Sprint(old[l.Old], ">", word); got.Moves[old[l.Old]] != got.Priority[i] {
-				t.Errorf("%s: the rule at %d has the number %d and moves to %d", list, old[l.Old], got.Priority[i], got.Moves[old[l.Old]])
+			renumbered++
+			if word = fmt.Sprint(old[l.Old], ">", word); got.Renumbered[old[l.Old]] != got.Priority[i] {
+				t.Errorf("%s: the rule at %d has the number %d and is renumbered to %d", list, old[l.Old], got.Priority[i], got.Renumbered[old[l.Old]])
 			}
 			word = strings.ReplaceAll(word, " ", "")
 		}
 		out = append(out, word)
 	}
-	if len(got.Moves) != moves {
-		t.Errorf("%s: the moves are %v, of which %d rules move", list, got.Moves, moves)
+	if len(got.Renumbered) != renumbered {
+		t.Errorf("%s: renumbered are %v, and should be %d rules", list, got.Renumbered, renumbered)
 	}
 	return strings.Join(out, " ")
 }
@@ -84,12 +84,12 @@ func TestNumbers(t *testing.T) {
 		{"a gap that lacks one", "500 + + 502", 1, 1000, "500>123 368 616 502>861"},
 		{"the neighbour on the right has room", "1 2 3 4 + 5", 1, 7, "1 2 3 4 5 5>6"},
 		{"neighbours on the right have room", "1 2 + 3 4", 1, 7, "1 2 4 3>5 4>6"},
-		{"all move to the left", "2 3 4 5 6 7 +", 1, 7, "2>1 3>2 4>3 5>4 6>5 7>6 7"},
-		{"all move to the right", "+ 1 2 3 4 5 6", 1, 7, "1 1>2 2>3 3>4 4>5 5>6 6>7"},
-		{"half of them move", "1 2 3 + 4 5 6", 1, 7, "1 2 3 4 4>5 5>6 6>7"},
+		{"all get lower numbers", "2 3 4 5 6 7 +", 1, 7, "2>1 3>2 4>3 5>4 6>5 7>6 7"},
+		{"all get higher numbers", "+ 1 2 3 4 5 6", 1, 7, "1 1>2 2>3 3>4 4>5 5>6 6>7"},
+		{"half of them get others", "1 2 3 + 4 5 6", 1, 7, "1 2 3 4 4>5 5>6 6>7"},
 		{"numbers change hands where there are no others", "1 + 2 + 3 + 4", 1, 7, "1 2 2>3 4 3>5 6 4>7"},
-		{"what has moved moves no more", "1 + 2 3 + 4 5", 1, 7, "1 2 2>3 3>4 5 4>6 5>7"},
-		{"three additions move rules once", "1 + 2 + 3 4 + 5", 1, 20, "1>6 9 2>11 13 3>14 4>15 16 5>17"},
+		{"what is renumbered keeps its number", "1 + 2 3 + 4 5", 1, 7, "1 2 2>3 3>4 5 4>6 5>7"},
+		{"three additions renumber rules once", "1 + 2 + 3 4 + 5", 1, 20, "1>6 9 2>11 13 3>14 4>15 16 5>17"},
 		{"additions get the most room", "10 11 12 13 + 14 15 16", 1, 40, "10 11>17 12>19 13>20 26 14>31 15>33 16>34"},
 		{"a second addition behind what has moved", "10 11 12 13 + 14 15 16 + 17 18 19", 1, 64,
 			"10>1 11>3 12>5 13>7 30 14>44 15>46 16>48 49 17>51 18>53 19>55"},
@@ -97,7 +97,7 @@ func TestNumbers(t *testing.T) {
 		{"what has moved stays where there is some room", "24 + 25 28 +", 1, 32, "24>3 13 25>22 28>23 26"},
 		{"the first number is not used twice", "+ 2 4", 2, 5, "2 2>3 4"},
 		{"the last number is not used twice", "3 + 4", 1, 4, "3>1 2 4>3"},
-		{"all move to the numbers that are left", "+ 1 6 +", 1, 6, "2 1>3 6>4 5"},
+		{"all get the numbers that are left", "+ 1 6 +", 1, 6, "2 1>3 6>4 5"},
 		{"the second addition makes no room where the first has", "+ 1 7 +", 1, 8, "2 1>3 7>4 5"},
 		{"a window that just has room", "4 7 +", 2, 7, "4 7>5 6"},
 		{"a quarter of the range is plenty", "+ 2 5", 2, 12, "3 2>4 5"},
@@ -113,20 +113,20 @@ func TestNumbers(t *testing.T) {
 func TestRulesMoveUntilThereIsRoom(t *testing.T) {
 	c := lb.Capabilities{MinPriority: 1, MaxPriority: 1000}
 	for _, tt := range []struct {
-		why, list string
-		moves     int
+		why, list  string
+		renumbered int
 	}{
 		{"24 rules are enough where most numbers are unused", between(100, 400, 5) + " + " + between(401, 800, 5), 24},
 		{"more than 24 where there are no unused ones", between(300, 399, 1) + " + " + between(400, 499, 1), 200},
 	} {
-		if got := numberText(t, tt.list, c); strings.Count(got, ">") != tt.moves {
-			t.Errorf("%s: %d rules move, want %d: %s", tt.why, strings.Count(got, ">"), tt.moves, got)
+		if got := numberText(t, tt.list, c); strings.Count(got, ">") != tt.renumbered {
+			t.Errorf("%s: %d rules are renumbered, want %d: %s", tt.why, strings.Count(got, ">"), tt.renumbered, got)
 		}
 	}
 }
 
-// Rules are added at one place after the other, and get numbers without a move in most cases.
-func TestAdditionsSeldomMoveRules(t *testing.T) {
+// Rules are added at one place after the other, and get numbers without others being renumbered in most cases.
+func TestAdditionsSeldomRenumberRules(t *testing.T) {
 	c := lb.Capabilities{MinPriority: 1, MaxPriority: 50000}
 	for why, place := range map[string]func(at, i int) int{
 		"always behind the same rule":    func(at, _ int) int { return at },
@@ -143,22 +143,22 @@ func TestAdditionsSeldomMoveRules(t *testing.T) {
 					lines[n] = Line{n, n, Kept}
 				}
 				got, _ := Number(slices.Insert(lines, place(at, i), Line{absent, 0, Added}), numbers, c)
-				if len(got.Moves) > 40 {
-					t.Fatalf("%s at %d: addition %d moves %d rules", why, at, i, len(got.Moves))
+				if len(got.Renumbered) > 40 {
+					t.Fatalf("%s at %d: addition %d renumbers %d rules", why, at, i, len(got.Renumbered))
 				}
-				if len(got.Moves) > 0 {
+				if len(got.Renumbered) > 0 {
 					calls++
 				}
 				numbers = got.Priority
 			}
 			if calls > 10 {
-				t.Errorf("%s at %d: 100 additions take %d moves", why, at, calls)
+				t.Errorf("%s at %d: 100 additions take %d calls that renumber", why, at, calls)
 			}
 		}
 	}
 }
 
-// Numbers must keep the order of both lists, stay in the range, and move rules only to numbers
+// Numbers must keep the order of both lists, stay in the range, and give rules only numbers
 // that nothing uses, because some clouds refuse a number that changes hands in the call.
 func TestNumbersAreInOrderAndUnused(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -192,12 +192,12 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 			if l.Old == absent {
 				continue
 			}
-			to, moves := got.Moves[old[l.Old]]
-			if moves != (got.Priority[i] != old[l.Old]) || moves && to != got.Priority[i] {
-				t.Fatalf("the rule at %d gets %d but moves to %d", old[l.Old], got.Priority[i], to)
+			to, is := got.Renumbered[old[l.Old]]
+			if is != (got.Priority[i] != old[l.Old]) || is && to != got.Priority[i] {
+				t.Fatalf("the rule at %d gets %d but is renumbered to %d", old[l.Old], got.Priority[i], to)
 			}
-			if moves && roomy && slices.Contains(old, to) {
-				t.Fatalf("the rule at %d moves to %d, which is in use: %v", old[l.Old], to, old)
+			if is && roomy && slices.Contains(old, to) {
+				t.Fatalf("the rule at %d is renumbered to %d, which is in use: %v", old[l.Old], to, old)
 			}
 		}
 	}

@@ -62,8 +62,8 @@ func (d *difference) removeWebACL() {
 	}
 	after := []int{d.loadBalancerReady}
 	for _, ch := range d.changes {
-		for _, m := range ch.steps {
-			after = append(after, m.at)
+		for _, t := range ch.answering {
+			after = append(after, t.at)
 		}
 	}
 	d.add(plan.SetWebACL{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, places{},

@@ -17,20 +17,20 @@ func (d *difference) orderRedirects() {
 		return
 	}
 	for _, ch := range d.changes {
-		for _, m := range ch.steps {
-			from, to := d.answers(ch, m)
+		for _, t := range ch.answering {
+			from, to := d.answers(ch, t)
 			for _, a := range to {
 				if a.Redirect != nil && !onlyAnswer(from, a, d.portOpens(ch.targetPort(a))) &&
 					!d.portCloses(ch.targetPort(a)) {
-					for _, t := range d.landingChanges(ch, m.rule, a) {
-						d.prefer(m.at, t)
+					for _, change := range d.landingChanges(ch, t.rule, a) {
+						d.prefer(t.at, change)
 					}
 				}
 			}
 			for _, a := range from {
 				if a.Redirect != nil && !onlyAnswer(to, a, d.portCloses(ch.targetPort(a))) {
-					for _, t := range d.landingChanges(ch, m.rule, a) {
-						d.prefer(t, m.at)
+					for _, change := range d.landingChanges(ch, t.rule, a) {
+						d.prefer(change, t.at)
 					}
 				}
 			}
@@ -62,11 +62,11 @@ func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
 	})
 }
 
-// answers returns the actions that requests of a changed rule get before the move and after it. A
+// answers returns the actions that requests of a changed rule get before the task and after it. A
 // rule that is added or widened takes requests from old rules below it. A rule that is removed or
 // narrowed leaves requests to new rules below it.
-func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
-	if m.line == absent {
+func (d *difference) answers(ch *change, t answerTask) (from, to []lb.Action) {
+	if t.line == absent {
 		if ch.seen != nil {
 			from = append(from, ch.seen.Default)
 		}
@@ -79,28 +79,28 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 		}
 		return from, to
 	}
-	switch here := []lb.Action{m.rule.Action}; {
-	case m.fate == Switched:
-		return []lb.Action{ch.old[ch.lines[m.line].Old].Action}, here
-	case m.fate == Removed || m.fate == Narrowed:
-		return here, d.firstAnswers(ch.after(), m, ch.want.Default)
+	switch here := []lb.Action{t.rule.Action}; {
+	case t.fate == Switched:
+		return []lb.Action{ch.old[ch.lines[t.line].Old].Action}, here
+	case t.fate == Removed || t.fate == Narrowed:
+		return here, d.firstAnswers(ch.after(), t, ch.want.Default)
 	case ch.seen == nil:
 		return nil, here
 	default:
-		return d.firstAnswers(ch.before(), m, ch.seen.Default), here
+		return d.firstAnswers(ch.before(), t, ch.seen.Default), here
 	}
 }
 
-// firstAnswers returns the actions of the rules below a move that may answer its requests.
-func (d *difference) firstAnswers(x *index, m move, otherwise lb.Action) []lb.Action {
+// firstAnswers returns the actions of the rules below that of a task that may answer its requests.
+func (d *difference) firstAnswers(x *index, t answerTask, otherwise lb.Action) []lb.Action {
 	var out []lb.Action
-	for _, position := range x.candidates(m.rule) {
+	for _, position := range x.candidates(t.rule) {
 		e := x.entries[position]
-		if e.at <= m.line || !d.overlaps.overlap(e.rule, m.rule) {
+		if e.at <= t.line || !d.overlaps.overlap(e.rule, t.rule) {
 			continue
 		}
 		out = append(out, e.rule.Action)
-		if lb.Contains(e.rule, m.rule, d.caps.Dialect) {
+		if lb.Contains(e.rule, t.rule, d.caps.Dialect) {
 			return out
 		}
 	}
@@ -120,7 +120,7 @@ func (d *difference) landingChanges(from *change, r lb.Rule, a lb.Action, passed
 		if to.port != port {
 			continue
 		}
-		tasks = append(tasks, to.moved().overlapping(there)...)
+		tasks = append(tasks, to.answeringRules().overlapping(there)...)
 		for _, next := range to.redirects() {
 			if d.overlaps.overlap(next, there) {
 				tasks = append(tasks, d.landingChanges(to, there, next.Action, append(passed, port)...)...)

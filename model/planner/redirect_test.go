@@ -112,9 +112,9 @@ func TestAnswers(t *testing.T) {
 		c := lb.ALB()
 		d := &difference{caps: c, overlaps: newOverlapCache(c.Dialect)}
 		ch := newChange(compare(built(tt.from, c), tt.to, c)[0], d.overlaps)
-		m := move{entry{rule: tt.rule}, tt.line, Kept}
+		task := answerTask{entry{rule: tt.rule}, tt.line, Kept}
 		if tt.line != absent {
-			m.fate = ch.lines[tt.line].Change
+			task.fate = ch.lines[tt.line].Change
 		}
 		statuses := func(all []lb.Action) (out []int) {
 			for _, a := range all {
@@ -122,7 +122,7 @@ func TestAnswers(t *testing.T) {
 			}
 			return out
 		}
-		was, is := d.answers(ch, m)
+		was, is := d.answers(ch, task)
 		if !slices.Equal(statuses(was), tt.was) || !slices.Equal(statuses(is), tt.is) {
 			t.Errorf("%s: from %v to %v, want %v to %v", tt.why, statuses(was), statuses(is), tt.was, tt.is)
 		}

@@ -306,7 +306,7 @@ func statesAreSafe(t *testing.T, count int) {
 	}
 }
 
-// A rule that moved may be there twice, also where the cloud refused to delete one of them.
+// A rule that got another place may be there twice, also where the cloud refused to delete one of them.
 func TestEveryStateOfAPlanIsSafeWithCopies(t *testing.T) {
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), fixed(403))

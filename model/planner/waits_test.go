@@ -385,7 +385,7 @@ func TestWaits(t *testing.T) {
 			"1 modify listener 443 answering fixed 404",
 			"2 create listener 8443 after 1",
 		}, from: holding(all, listener(80), certified(443, a, b)), to: holding(all, listener(80, ra), listener(443), certified(8443, a, b)), caps: few(1)},
-		{why: "rules that move", want: []string{
+		{why: "rules that are renumbered", want: []string{
 			"0 respace rules 80",
 			"1 create rule 80/24993 after 0",
 		}, from: balancer(listener(80, ra, rb)), to: balancer(listener(80, ra, rc, rb)), alter: func(o *lb.Observed) {
@@ -466,7 +466,7 @@ func TestTheSecretOfADefaultIsWritten(t *testing.T) {
 	t.Error("no step has the secret")
 }
 
-// A rule that moved is there twice if the cloud refuses to delete it. Its removal may fail for good.
+// A rule that got another place is there twice if the cloud refuses to delete it. Its removal may fail for good.
 func TestNothingWaitsForTheRemovalOfARuleThatAnswersNothing(t *testing.T) {
 	c := lb.ALB()
 	seen := built(balancer(listener(80, rule("a.example.com", "/y", fixed(200)), rule("", "/x", fixed(403)), rule("a.example.com", "", fixed(404)))), c)

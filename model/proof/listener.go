@@ -121,8 +121,8 @@ func (c *Course) respace(step int, s plan.RespaceRules) {
 		one.Priority = append(one.Priority, priority)
 	}
 	for _, from := range slices.Sorted(maps.Keys(p.live)) {
-		to, moves := s.To[from]
-		if !moves {
+		to, renumbered := s.To[from]
+		if !renumbered {
 			to = from
 		}
 		if next[to] = p.live[from]; !plan.Parked(next[to].Rule) {

@@ -114,7 +114,7 @@ func (w *walk) step(cells []cell, c byte) []cell {
 	for _, at := range cells {
 		if at.state >= 0 {
 			l := w.languages[at.pattern]
-			if at.state = l.Move(at.state, c); at.state == language.Dead {
+			if at.state = l.Next(at.state, c); at.state == language.Dead {
 				continue
 			}
 			if l.TakesAll(at.state) {

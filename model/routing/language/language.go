@@ -85,8 +85,8 @@ func (l *Language) States() int {
 	return len(l.accepts)
 }
 
-// Move returns the state after a character.
-func (l *Language) Move(state int32, c byte) int32 {
+// Next returns the state after a character.
+func (l *Language) Next(state int32, c byte) int32 {
 	if l.text == "" {
 		return l.next[int(state)*l.columns+int(l.column[c])]
 	}
@@ -160,7 +160,7 @@ func (l *Language) Under(prefix routing.Path) (some, all, sure bool) {
 	case prefix == routing.Root:
 		return true, l.TakesAll(state), true
 	}
-	below := l.Move(state, '/')
+	below := l.Next(state, '/')
 	return l.Ends(state) || below != Dead, l.Ends(state) && below != Dead && l.TakesAll(below), true
 }
 
@@ -174,7 +174,7 @@ func (l *Language) stateAfter(text string) (state int32, sure bool) {
 			return Dead, false
 		}
 		if state != Dead {
-			state = l.Move(state, c)
+			state = l.Next(state, c)
 		}
 	}
 	return state, true

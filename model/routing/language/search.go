@@ -17,7 +17,7 @@ const (
 	Unsure                // the search exceeded its limits
 )
 
-// searchSteps is the most steps of one search: the moves of one automaton by one character. Usual
+// searchSteps is the most steps of one search: how often one automaton reads one character. Usual
 // patterns need a few thousand.
 const searchSteps = 1_000_000
 
@@ -105,7 +105,7 @@ func (s *search) advance(next, here []int32, c byte) bool {
 	for j, l := range s.all {
 		to := int32(Dead)
 		if here[j] != Dead {
-			to = l.Move(here[j], c)
+			to = l.Next(here[j], c)
 		}
 		if j < s.wanted && to == Dead || j >= s.wanted && to != Dead && l.TakesAll(to) {
 			return false
