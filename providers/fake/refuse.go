@@ -285,8 +285,8 @@ func (c *Cloud) refuseNumber(priority int) error {
 	return nil
 }
 
-// refuseNumbers checks that rules move to free numbers. A number is free, too, if its rule moves
-// away. Rules that have moved already are left out.
+// refuseNumbers checks that rules get free numbers. A number is free, too, if its rule gets another one.
+// Rules that have their new number already are left out.
 func (c *Cloud) refuseNumbers(o *lb.Observed, s plan.RespaceRules) error {
 	l := o.Listener(s.Port)
 	if l == nil {
@@ -297,8 +297,8 @@ func (c *Cloud) refuseNumbers(o *lb.Observed, s plan.RespaceRules) error {
 		taken[r.Priority] = true
 	}
 	for _, r := range l.Rules {
-		to, moves := s.To[r.Priority]
-		if !moves {
+		to, renumbered := s.To[r.Priority]
+		if !renumbered {
 			continue
 		}
 		if err := c.refuseNumber(to); err != nil {

@@ -222,7 +222,7 @@ func (c *Cloud) reopen() error {
 	if !c.here {
 		return nil
 	}
-	moved := false
+	changed := false
 	for _, key := range slices.Sorted(maps.Keys(c.records)) {
 		r := c.records[key]
 		was, ports := r.observed.Address.Ports, map[int32]int32{}
@@ -240,10 +240,10 @@ func (c *Cloud) reopen() error {
 			c.serve(r)
 			continue
 		}
-		moved = true
+		changed = true
 		c.changeRecord(r, func() { r.observed.Address.Ports = ports })
 	}
-	if !moved {
+	if !changed {
 		return nil
 	}
 	return c.files.Commit(c.writeState)

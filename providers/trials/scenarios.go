@@ -86,7 +86,7 @@ func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 	split := rule("/both/*", lb.Action{
 		Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}},
 	})
-	moved := rule("/*", forward(late))
+	lateHome := rule("/*", forward(late))
 	secure := rule("/*", lb.FromRouting(routing.Action{Redirect: &routing.Redirect{Status: 301,
 		Scheme: "https", Port: "443"}}))
 	webGroup, apiGroup, lateGroup := l.group(web, "/"), l.group(api, "/"), l.group(late, "/")
@@ -112,16 +112,16 @@ func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 	made := l.balancer(first, groups(webGroup), nil, plain(home))
 	inserted := l.balancer(first, groups(apiGroup, webGroup), nil, plain(calls, gone, split, home))
 	retargeted := l.balancer(first, groups(apiGroup, lateGroup, webGroup), nil,
-		plain(calls, gone, split, moved))
+		plain(calls, gone, split, lateHome))
 	tls := l.balancer(first, groups(apiGroup, lateGroup), served(old), plain(secure),
-		pair(old, calls, moved))
+		pair(old, calls, lateHome))
 	renewal := l.balancer(first, groups(apiGroup, lateGroup), served(renewed), plain(secure),
-		pair(renewed, calls, moved))
+		pair(renewed, calls, lateHome))
 	changed := later.balancer(first, groups(quicker, lateGroup), served(renewed), plain(secure),
-		pair(renewed, calls, moved))
-	again := later.balancer(first, groups(quicker, lateGroup), nil, plain(gone, calls, moved))
+		pair(renewed, calls, lateHome))
+	again := later.balancer(first, groups(quicker, lateGroup), nil, plain(gone, calls, lateHome))
 	left := later.balancer(first, groups(quicker), nil, plain(calls))
-	other := l.balancer(second, groups(lateGroup), nil, plain(moved))
+	other := l.balancer(second, groups(lateGroup), nil, plain(lateHome))
 
 	return []scenario{
 		{"missing", "what does not exist is observed as not existing",

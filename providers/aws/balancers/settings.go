@@ -104,7 +104,7 @@ func (bs *Store) writeNetwork(
 		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{
 			LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family,
 		})
-		doing := fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", "))
+		doing := fmt.Sprintf("changing %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", "))
 		if client.HasCode(err, zoneUnsupported) {
 			return bs.explainZone(doing, client.KeyIn(b.tags), want.Subnets, err)
 		}

@@ -25,9 +25,9 @@ import (
 // allZones stands for all zones of the load balancer.
 const allZones = "all"
 
-// DescribeTargets returns targets in the form of the SDK. If moved is true, each has the zone that
+// DescribeTargets returns targets in the form of the SDK. If otherZones is true, each has the zone that
 // the known subnets do not indicate.
-func (v *Subnets) DescribeTargets(targets []lb.Target, moved bool) []elb.TargetDescription {
+func (v *Subnets) DescribeTargets(targets []lb.Target, otherZones bool) []elb.TargetDescription {
 	known := v.list.Last()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -35,7 +35,7 @@ func (v *Subnets) DescribeTargets(targets []lb.Target, moved bool) []elb.TargetD
 	for _, t := range targets {
 		d := elb.TargetDescription{Id: aws.String(t.Address), Port: aws.Int32(t.Port)}
 		ip, err := netip.ParseAddr(t.Address)
-		if err == nil && isOutside(ip, known) != v.misplaced[blockOf(ip)] != moved {
+		if err == nil && isOutside(ip, known) != v.misplaced[blockOf(ip)] != otherZones {
 			d.AvailabilityZone = aws.String(allZones)
 		}
 		out = append(out, d)

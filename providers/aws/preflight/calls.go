@@ -108,7 +108,7 @@ func (t *trial) trySwap(ctx context.Context) outcome {
 		return unknownOutcome(err)
 	}
 	at := map[string]int32{}
-	took, moved, err := t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
+	took, exchanged, err := t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		rules, err := listeners.ReadRules(ctx, t.ELB, t.listener)
 		for _, r := range rules {
 			at[aws.ToString(r.RuleArn)] = parsePriority(r.Priority)
@@ -118,7 +118,7 @@ func (t *trial) trySwap(ctx context.Context) outcome {
 	switch {
 	case err != nil:
 		return unknownOutcome(err)
-	case !moved:
+	case !exchanged:
 		return wrong(fmt.Sprintf("asked for %d and %d, and described as %d and %d for %s", high, low,
 			at[one], at[two], took.Round(time.Second)))
 	}

@@ -229,13 +229,13 @@ func describeRefusal(err error) string {
 	return why
 }
 
-// sendRegistration registers targets with one call. If moved is true, each has the zone that the
+// sendRegistration registers targets with one call. If otherZones is true, each has the zone that the
 // known subnets do not indicate.
 func (gs *Store) sendRegistration(
-	ctx context.Context, group string, targets []lb.Target, moved bool,
+	ctx context.Context, group string, targets []lb.Target, otherZones bool,
 ) error {
 	_, err := gs.ELB.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
-		TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(targets, moved),
+		TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(targets, otherZones),
 	})
 	if !refusesTargets(err) { // no error, or one for all targets
 		gs.recordChange(group, targets, "initial", err)
