@@ -127,7 +127,7 @@ func (r *Reconciler) planWithout(
 }
 
 // keepsFromOthers reports whether rules of the cloud keep requests from wanted ones that only some
-// namespaces do not ask for, as they are to move, or to go, after a step that failed.
+// namespaces do not ask for, as they are to be elsewhere, or to go, after a step that failed.
 func keepsFromOthers(o outcome, namespaces []string) bool {
 	for _, l := range o.Built.LoadBalancer.Listeners {
 		at := o.Observed.Listener(l.Port)

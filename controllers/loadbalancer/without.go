@@ -67,7 +67,7 @@ func newWithout(o *outcome, failed []providers.Rejection, held, closed map[strin
 }
 
 // withoutHidden returns what is there, without the rules that come after one with the same conditions.
-// They answer nothing: a rule was moved, and the old one could not be deleted.
+// They answer nothing: a rule got another place, and the old one could not be deleted.
 func withoutHidden(seen *lb.Observed) *lb.Observed {
 	out := *seen
 	out.Listeners = slices.Clone(seen.Listeners)
@@ -246,7 +246,7 @@ func (w *without) changeCertificates(isLeftOut func(lb.Certificate) bool) {
 }
 
 // stays puts a rule back of which a copy could not be created, or that could not be deleted, and reports
-// whether the cloud has it. If it is wanted, too, it was to move: it keeps its place in the cloud, and
+// whether the cloud has it. If it is wanted, too, at another place, it keeps its place in the cloud, and
 // its action there.
 func (w *without) stays(port int32, r lb.Rule) bool {
 	l, want := w.seen.Listener(port), w.wantedListener(port)
@@ -286,7 +286,7 @@ func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 		if next < 0 {
 			next = len(want.Rules)
 		}
-		for i := len(want.Rules) - 1; i >= next; i-- { // of two rules that stay, neither is moved
+		for i := len(want.Rules) - 1; i >= next; i-- { // of two rules that stay, both keep their places
 			if want.Rules[i].Stays && isBefore(l, want.Rules[i], priority) {
 				next = i + 1
 				break
@@ -296,7 +296,7 @@ func (w *without) putBack(port int32, priority int, origin []diag.Source) {
 		// have for other hosts does not: rules for these may be before them.
 		first, last := want.Rules[:next:next], []lb.Rule{stays}
 		for _, r := range want.Rules[next:] {
-			if r.Stays { // neither of both is moved
+			if r.Stays { // both keep their places
 				last = addNew(last, &r)
 				continue
 			}
