@@ -79,13 +79,13 @@ var everywhere = requests([]int32{80, 443, 8080},
 	[]string{"a.example.com", "b.example.com", "x.example.com", "x.y.example.com", "other.net"},
 	[]string{"/", "/a", "/a/", "/a/b", "/ab", "/b/a", "/c,1/x", "/x/../a/b", "//a/"})
 
-// A move changes the objects somehow.
-type move struct {
+// An edit changes the objects somehow.
+type edit struct {
 	name string
 	make func(*world, *rand.Rand)
 }
 
-var moves = []move{
+var edits = []edit{
 	{"other routes", reroute}, {"other routes", reroute}, {"other routes", reroute}, // more often than the others
 	{"an Ingress more", func(w *world, rng *rand.Rand) {
 		if len(w.Ingresses) < 5 {
@@ -226,7 +226,7 @@ func reroute(w *world, rng *rand.Rand) {
 	})
 }
 
-// born is a world in which everything that moves refer to exists. AWS takes its time there, and
+// born is a world in which everything that edits refer to exists. AWS takes its time there, and
 // reads what it leaves undocumented, in ways that differ from life to life; in every third the
 // account has little room.
 func born(t *testing.T, life int, rng *rand.Rand) *judge {
@@ -326,13 +326,13 @@ func (j *judge) live(life, changes int, rng *rand.Rand) {
 	for n := 0; n < changes; {
 		j.begin()
 		j.ask(fmt.Sprintf("life %d, change %d, at rest", life, n))
-		move := moves[rng.IntN(len(moves))]
-		move.make(j.world, rng)
+		edit := edits[rng.IntN(len(edits))]
+		edit.make(j.world, rng)
 		j.after = j.verdict(j.asks)
 		var asks atomic.Int64
 		j.sim.Watch(func(c albsim.Call) {
 			if c.Write {
-				when := fmt.Sprintf("life %d, change %d, %s, after %s", life, n, move.name, c)
+				when := fmt.Sprintf("life %d, change %d, %s, after %s", life, n, edit.name, c)
 				j.ask(when)
 				time.Sleep(time.Duration(asks.Add(1)%4) * time.Second)
 				j.ask(when + " and some time")
