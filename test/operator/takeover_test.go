@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file moves the Ingresses of a cluster to another one, and their load balancer with them.
+// This file gives the Ingresses of a cluster, and their load balancer, to another one.
 
 // installation is the name by which an operator of the namespace tells what is its own.
 func (w *world) installation(t *testing.T) string {
@@ -26,9 +26,9 @@ func (w *world) installation(t *testing.T) string {
 	return string(system.UID) + "/" + w.namespace
 }
 
-// move makes in another cluster what kubectl get and kubectl apply take there: no status, and
+// copyTo makes in another cluster what kubectl get and kubectl apply take there: no status, and
 // nothing of the API server's.
-func (w *world) move(t *testing.T, to *world) {
+func (w *world) copyTo(t *testing.T, to *world) {
 	t.Helper()
 	var ingresses networkingv1.IngressList
 	if err := w.List(t.Context(), &ingresses, client.InNamespace(w.namespace)); err != nil {
@@ -61,7 +61,7 @@ func (w *world) condition(t *testing.T, kind string) string {
 
 // A cluster takes over the load balancer of another one by the name of its installation. The load
 // balancer keeps its address, and each request is answered by a pod of one of the two clusters.
-func TestALoadBalancerMovesToAnotherCluster(t *testing.T) {
+func TestANewClusterTakesOverALoadBalancer(t *testing.T) {
 	t.Parallel()
 	const n = 3
 	old := newWorld(t, simulated(t))
@@ -87,7 +87,7 @@ func TestALoadBalancerMovesToAnotherCluster(t *testing.T) {
 	for i := range n {
 		next.serve(t, backend(i), pods(n+i, 1)...)
 	}
-	old.move(t, next)
+	old.copyTo(t, next)
 	next.flags = []string{"--installation-id=" + old.installation(t)}
 	next.replace(t)
 	kube.Eventually(t, "the load balancer is found, and only looked at", func() bool {
