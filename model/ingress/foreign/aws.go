@@ -24,7 +24,7 @@ var awsALB = controller{
 			auth-session-cookie auth-session-timeout`},
 		{Restricts, asInbound, albRanges, "inbound-cidrs security-group-prefix-lists"},
 		{Restricts, asGroups, grouping, "security-groups"},
-		{Restricts, asWebACL, guardedBy, "wafv2-acl-arn wafv2-acl-name waf-acl-id web-acl-id"},
+		{Restricts, asWebACL, webACLName, "wafv2-acl-arn wafv2-acl-name waf-acl-id web-acl-id"},
 		{Restricts, asMutual, albMutual, "mutual-authentication"},
 		{Restricts, asWhen, conditional, "conditions.*"},
 		{Restricts, asInternal, unlessInternal("internal"), "scheme"},

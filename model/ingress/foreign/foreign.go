@@ -204,7 +204,7 @@ func (l *lookedUp) readWords(value string) {
 	if l.guessed && strings.EqualFold(strings.TrimSpace(value), "none") {
 		value = "x" // none can be the name of an object
 	}
-	l.sounds = LooksRestrictive(l.name, value) || looksGuarding(l.name, value)
+	l.sounds = LooksRestrictive(l.name, value) || looksRestrictiveOfController(l.name, value)
 	if !l.sounds || !l.guessed {
 		l.meant = l.resemblingRow(l.name)
 	}
@@ -214,7 +214,7 @@ func (l *lookedUp) readWords(value string) {
 	}
 	l.hides = LooksInternal(l.name, value)
 	l.secures = !l.sounds && LooksSecure(l.name, value)
-	l.off = l.guessed && off(value) && (LooksRestrictive(l.name, "x") || looksGuarding(l.name, "x") ||
+	l.off = l.guessed && off(value) && (LooksRestrictive(l.name, "x") || looksRestrictiveOfController(l.name, "x") ||
 		LooksInternal(l.name, "x") || LooksSecure(l.name, "x"))
 }
 

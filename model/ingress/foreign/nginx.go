@@ -18,7 +18,7 @@ var nginxSettings = []settings{
 	{Restricts, asInbound, nginxRanges, "allowlist-source-range whitelist-source-range"},
 	{Restricts, asWebRule, always, "denylist-source-range"}, // as nginxRanges: internal/ingress/annotations/ipdenylist/main.go
 	{Restricts, asWebRule, unlessOff, `limit-connections limit-rps limit-rpm limit-rate global-rate-limit`},
-	{Restricts, asWebACL, guarding, "enable-modsecurity enable-owasp-core-rules enable-owasp-modsecurity-crs lua-resty-waf"},
+	{Restricts, asWebACL, firewallSwitch, "enable-modsecurity enable-owasp-core-rules enable-owasp-modsecurity-crs lua-resty-waf"},
 	// Rules of the author's own, which no web ACL has.
 	{Restricts, asWebRule, nil, "modsecurity-snippet"},
 	// The mode of Wallarm: off and monitoring refuse no client.
@@ -83,7 +83,7 @@ var nginxInc = controller{
 	settings: []settings{
 		{Restricts, asSignIn, nil, "basic-auth-secret basic-auth-realm jwt-key jwt-realm jwt-token jwt-login-url policies"},
 		{Restricts, asWebRule, unlessOff, "limit-req-rate limit-req-key limit-req-zone-size limit-req-burst limit-req-delay limit-req-no-delay limit-req-reject-code limit-req-scale"},
-		{Restricts, asWebACL, guarding, "app-protect-enable app_protect_enable"},
+		{Restricts, asWebACL, firewallSwitch, "app-protect-enable app_protect_enable"},
 		{Restricts, asWebACL, policed, "app-protect-policy app_protect_policy"},
 		{Restricts, asShield, policed, "app-protect-dos-resource"},
 		{Restricts, nothing, nil, "server-snippets location-snippets"},

@@ -77,7 +77,7 @@ var controllers = indexed([]*controller{
 	// elsewhere, unless the Ingress is public.
 	other("Pomerium", "ingress.pomerium.io", "",
 		settings{Harmless, nothing, nil, "name description logo_url"},
-		settings{Restricts, asSignIn, guardedByPomerium, "*"}),
+		settings{Restricts, asSignIn, pomerium, "*"}),
 	// github.com/voyagermesh/voyager apis/voyager/v1beta1/annotations.go
 	other("Voyager", "ingress.appscode.com voyager.appscode.com", "*", restricting("backend-rule frontend-rule max-connections")),
 	// github.com/ngrok/ngrok-operator internal/annotations/annotations.go
@@ -209,8 +209,8 @@ var unlessInner = &judgement{"if it is of the type inner, and the load balancer 
 	return harmlessIf(empty(u.value), Changes)
 }}
 
-// guardedByPomerium is for all settings of Pomerium.
-var guardedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true", func(u use) Effect {
+// pomerium is for all settings of Pomerium.
+var pomerium = &judgement{"unless allow_public_unauthenticated_access is true", func(u use) Effect {
 	if isBool(true)(use{value: u.sibling("allow_public_unauthenticated_access")}) {
 		return harmlessIf(strings.HasPrefix(u.value, "true"), Changes)
 	}
@@ -271,8 +271,8 @@ var unlistedUnderKubernetes = func() *controller {
 	return indexed([]*controller{c})[0]
 }()
 
-// guardingNames is for prefixes that may belong to other programs: only what restricts counts.
-var guardingNames = func() *controller {
+// restrictingOnly is for prefixes that may belong to other programs: only what restricts counts.
+var restrictingOnly = func() *controller {
 	c := &controller{name: unlisted.name, onServices: "*", others: true}
 	c.settings = unlisted.settings
 	return indexed([]*controller{c})[0]
@@ -315,7 +315,7 @@ func unlistedOf(prefix, name string) *controller {
 	case slices.Contains(labels, "ingress") && slices.Contains(labels, "kubernetes"):
 		return unlisted
 	case strings.Contains(prefix, "ingress"), distinctive[name]:
-		return guardingNames
+		return restrictingOnly
 	}
 	return nil
 }

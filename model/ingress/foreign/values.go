@@ -189,13 +189,13 @@ func unlessInternal(values ...string) *judgement {
 	}}
 }
 
-// guarding is for settings that switch a web application firewall on.
-var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here",
+// firewallSwitch is for settings that switch a web application firewall on.
+var firewallSwitch = &judgement{"unless it is off, or a web ACL stands before the load balancer here",
 	func(u use) Effect { return harmlessIf(off(u.value) || u.served.WebACL != "", Restricts) }}
 
-// guardedBy is for settings that name a web ACL of AWS. Another one may admit requests that this
+// webACLName is for settings that name a web ACL of AWS. Another one may admit requests that this
 // one refuses. Names are unique in an account and a region.
-var guardedBy = &judgement{"unless it is off, or is the web ACL that stands before the load " +
+var webACLName = &judgement{"unless it is off, or is the web ACL that stands before the load " +
 	"balancer here", func(u use) Effect {
 	return harmlessIf(off(u.value) ||
 		sameWebACL(strings.TrimSpace(u.value), u.served.WebACL), Restricts)
@@ -232,7 +232,7 @@ var policed = &judgement{"unless it is off", func(u use) Effect {
 // wallarm is for the mode of Wallarm.
 var wallarm = &judgement{"if it is block or safe_blocking, or another that is not off or " +
 	"monitoring, and no web ACL stands before the load balancer here", func(u use) Effect {
-	return harmlessIf(hasValue("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
+	return harmlessIf(hasValue("monitoring")(u) || firewallSwitch.of(u) == Harmless, Restricts)
 }}
 
 // grouping is for settings that name security groups, each of which admits more clients.

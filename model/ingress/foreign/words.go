@@ -9,8 +9,8 @@ import (
 
 // This file tells the effect of an annotation that is in no table by the words of its name.
 
-// restrictingWords has words in names of restricting annotations, so that newer annotations, which
-// the tables lack, are recognised, too.
+// restrictingWords has words in names of restricting annotations, under any prefix, so that newer
+// annotations, which the tables lack, are recognised, too.
 var restrictingWords = map[string]bool{
 	"acl": true, "allowed": true, "allowlist": true, "armor": true, "auth": true, "authn": true,
 	"authz": true, "authentication": true, "authorization": true, "blacklist": true, "block": true,
@@ -22,19 +22,21 @@ var restrictingWords = map[string]bool{
 	"sso": true, "waf": true, "whitelist": true,
 }
 
-// guardWords are words of names that restrict under the prefixes of other controllers: limits of
-// rates, and configuration that can contain anything.
-var guardWords = map[string]bool{
+// controllersRestrictingWords restrict only in names under the prefixes of other controllers: limits
+// of rates, and configuration that can contain anything.
+var controllersRestrictingWords = map[string]bool{
 	"condition": true, "conditions": true, "csrf": true, "limit": true, "limits": true,
 	"middleware": true, "middlewares": true, "owasp": true, "plugin": true, "plugins": true,
 	"snippet": true, "snippets": true,
 }
 
-// looksGuarding reports whether a name has one of the guard words, or says that clients are
-// verified, and the value is not off.
-func looksGuarding(name, value string) bool {
+// looksRestrictiveOfController reports whether a name under the prefix of another controller has one
+// of its restricting words, or says that clients are verified, and the value is not off.
+func looksRestrictiveOfController(name, value string) bool {
 	words := spelling.Words(name)
-	return !off(value) && (slices.ContainsFunc(words, func(w string) bool { return guardWords[w] }) ||
+	return !off(value) && (slices.ContainsFunc(words, func(w string) bool {
+		return controllersRestrictingWords[w]
+	}) ||
 		slices.Contains(words, "verify") && slices.Contains(words, "client"))
 }
 
