@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file prints plans: as text for reviewers, and as data for programs.
@@ -34,6 +35,9 @@ type Form struct {
 	Colour     bool
 	Priorities bool          // of rules
 	Before     KnownSettings // the settings before the plan, as far as they are known
+	// HealthCheck returns the health check that targets have by default. What is equal to it is not
+	// printed of new target groups. Nil: everything is printed.
+	HealthCheck func(routing.Protocol, routing.Version) routing.HealthCheck
 }
 
 // Text writes the plan for reviewers: a line of counts, then a line for each step, and one for each
@@ -94,7 +98,7 @@ func (f Form) ruleID(port int32, priority int) string {
 func (f Form) settings(b *strings.Builder, s Step) {
 	all, compared := f.Settings(s)
 	if markOf(s) == created {
-		for _, line := range newSettings(all) {
+		for _, line := range newSettings(f.withoutDefaults(s, all)) {
 			fmt.Fprintf(b, "      %s\n", printable.Line(line))
 		}
 		return
@@ -118,6 +122,20 @@ func (f Form) settings(b *strings.Builder, s Step) {
 	if !compared {
 		fmt.Fprintln(b, "      (the settings before are not known: these are all that it has then)")
 	}
+}
+
+// withoutDefaults returns the settings of a new object without those of its health check that are the
+// default.
+func (f Form) withoutDefaults(s Step, all []SettingChange) []SettingChange {
+	create, is := s.(CreateTargetGroup)
+	if !is || f.HealthCheck == nil {
+		return all
+	}
+	defaults := fields(f.HealthCheck(create.Group.Protocol, create.Group.Version))
+	return slices.DeleteFunc(all, func(one SettingChange) bool {
+		name, of := strings.CutPrefix(one.Name, healthCheckKind+" ")
+		return of && one.New == defaults[name]
+	})
 }
 
 // newSettings returns the settings of a new object, with one line for each kind, such as

@@ -68,6 +68,53 @@ func TestAPlanPrintsEverySetting(t *testing.T) {
 	}
 }
 
+// TestAPlanLeavesOutDefaultsOfHealthChecks has a new target group with the default health check, and one with
+// another path and version. Data for programs have all of it.
+func TestAPlanLeavesOutDefaultsOfHealthChecks(t *testing.T) {
+	usual := func(p routing.Protocol, v routing.Version) routing.HealthCheck {
+		h := routing.HealthCheck{Path: "/", Port: "traffic-port", Protocol: string(p), SuccessCodes: "200", IntervalSeconds: 15, TimeoutSeconds: 5}
+		if v == routing.VersionGRPC {
+			h.SuccessCodes = "12"
+		}
+		return h
+	}
+	group := func(id lb.GroupID, change func(*lb.TargetGroup)) Planned {
+		g := lb.TargetGroup{ID: id, TargetType: "ip", Protocol: routing.HTTPS, Health: usual(routing.HTTPS, ""), Attributes: map[string]string{"sticky": "true"}}
+		change(&g)
+		return Planned{Step: CreateTargetGroup{g}}
+	}
+	p := Plan{Key: "k", Steps: []Planned{
+		group("usual", func(*lb.TargetGroup) {}),
+		group("other", func(g *lb.TargetGroup) { g.Health.Path, g.Health.TimeoutSeconds = "/h", 6 }),
+		group("grpc", func(g *lb.TargetGroup) {
+			g.Version, g.Health = routing.VersionGRPC, usual(routing.HTTPS, routing.VersionGRPC)
+		}),
+		group("like-http", func(g *lb.TargetGroup) { g.Version = routing.VersionGRPC }),
+	}}
+	var b strings.Builder
+	form := Form{HealthCheck: usual}
+	if err := p.Text(&b, form); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`k: 4 to create, 0 to change, 0 to delete
+  + create target group usual  HTTPS ip
+      attribute: sticky true
+  + create target group other  HTTPS ip
+      attribute: sticky true
+      health check: path /h, timeout seconds 6
+  + create target group grpc  HTTPS ip
+      attribute: sticky true
+  + create target group like-http  HTTPS ip
+      attribute: sticky true
+      health check: success codes 200
+`, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if all, _ := form.Settings(p.Steps[0].Step); len(all) != 7 {
+		t.Errorf("data have %v", all)
+	}
+}
+
 // TestAPlanPrintsWhatChanges has what is known read back from JSON, as --observed does.
 func TestAPlanPrintsWhatChanges(t *testing.T) {
 	before := everySetting()

@@ -43,6 +43,11 @@ func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 	return v.health
 }
 
+// DefaultHealthCheck returns the health check of targets if neither an Ingress nor the class has settings for it.
+func DefaultHealthCheck(protocol routing.Protocol, version routing.Version) routing.HealthCheck {
+	return HealthCheck(nil, &v1alpha1.LoadBalancerClassSpec{}, protocol, version)
+}
+
 // CheckHealth refuses health checks with a timeout that is not shorter than the interval.
 func CheckHealth(said map[string]string, c *v1alpha1.LoadBalancerClassSpec) error {
 	h := HealthCheck(said, c, "", "")
