@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file prints what a story's generated sections hold. What is the same under several
@@ -112,7 +113,7 @@ func listener(l lb.Listener) string {
 func steps(told telling) string {
 	var b strings.Builder
 	for _, c := range told.loadBalancers {
-		_ = c.plan.Text(&b, plan.Form{Priorities: true}) // a builder takes everything
+		_ = c.plan.Text(&b, plan.Form{Priorities: true, HealthCheck: settings.DefaultHealthCheck}) // a builder takes everything
 	}
 	return b.String()
 }
