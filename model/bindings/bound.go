@@ -111,7 +111,7 @@ func (c *Claim) RefuseProvider() {
 		"that others made: ask for the target group in `targetGroupBindings` of a class of the built-in provider aws")
 }
 
-// Notes says what is different from the other controller of a claim that is served.
+// Notes returns diagnostics about a claim that is served, for what the other controller does and Fairlead does not.
 func (c *Claim) Notes() []diag.Diagnostic {
 	n := c.Spec.Networking
 	if n == nil || len(n.Ingress) == 0 {

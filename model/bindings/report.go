@@ -14,8 +14,8 @@ import (
 
 // This file says what becomes of bindings in files, as far as that is known without the cloud.
 
-// A Report is what becomes of a binding: an error if it is not served, else what differs, and for information
-// what is registered.
+// A Report has the diagnostics of a binding: an error if it is not served, otherwise warnings about what differs
+// from the other controller, and information about what is registered.
 type Report struct {
 	*alb.TargetGroupBinding
 	Found []diag.Diagnostic

@@ -183,7 +183,7 @@ func otherGroups(m Member, claim *Member) string {
 	return has + ", and the Ingress is not served with others than it asks for"
 }
 
-// A CloudNetwork is what the cloud has of the network that was asked for.
+// A CloudNetwork has what the cloud found of the subnets and security groups that were asked for.
 type CloudNetwork struct {
 	Asked  routing.Network // zero: the one of the snapshot
 	Groups []string        // security groups by ID

@@ -47,9 +47,8 @@ func Contains(outer, inner Rule, d Dialect) bool {
 	return o.host.holds(&i.host) && o.path.holds(&i.path)
 }
 
-// Unserved returns those of the wanted rules of a listener that it does not have, or has behind a rule
-// that keeps requests from them and is not wanted before them. Other differences of places change no
-// answer.
+// Unserved returns the wanted rules that a listener lacks, or has behind a rule that keeps requests from
+// them and is not wanted before them. Other differences of places change no answer.
 func Unserved(seen, want []Rule, d Dialect) (out []Rule) {
 	at := map[string]int{} // of wanted rules
 	for i, r := range want {

@@ -104,8 +104,8 @@ func Texts(n *yaml.Node) ([]string, error) {
 	return texts, nil
 }
 
-// Fields calls the function of its name for each field of a mapping. A name without a function is
-// refused.
+// Fields calls, for each field of a mapping, the function of that name. A field without a function is an
+// error.
 func Fields(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: it is not a mapping", n.Line)

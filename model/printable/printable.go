@@ -83,7 +83,7 @@ func Word(text string) string {
 	return commandInside.Replace(b.String())
 }
 
-// Words returns the texts as words.
+// Words returns each text as Word does.
 func Words(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {

@@ -44,7 +44,7 @@ func newOrder(p plan.Plan) order {
 // SetLength returns the length of a Set.
 func (o order) SetLength() int { return (len(o) + 63) / 64 }
 
-// MustPrecede reports whether first is then, or is always done before it.
+// MustPrecede reports whether the two steps are the same one, or the first is always done before the other.
 func (o order) MustPrecede(first, then int) bool { return then >= 0 && o[then].Has(first) }
 
 // Steps returns the steps of a set in the order of the plan.

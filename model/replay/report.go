@@ -92,7 +92,7 @@ type Logged struct {
 	TargetGroup string `json:"targetGroup,omitempty"`
 }
 
-// An Example is a line.
+// An Example is a line of a log that stands for others like it.
 type Example struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -101,7 +101,7 @@ type Example struct {
 	Location string `json:"location,omitempty"`
 }
 
-// A Change is the effect of a change on the requests in the lines.
+// A Change is what another configuration changes for the requests in the lines.
 type Change struct {
 	// Requests counts the requests whose answers before and after the change are compared.
 	Requests int64 `json:"requests"`

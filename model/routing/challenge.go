@@ -8,8 +8,8 @@ import "strings"
 // ChallengePath has the requests that are let through.
 var ChallengePath = Path{Prefix, "/.well-known/acme-challenge"}
 
-// Challenges returns the paths that are let through of a path; rest reports whether it has others.
-// Sure is false for a regular expression, whose text does not tell.
+// Challenges returns the paths of ACME challenges that a path matches: these are not redirected. Rest
+// reports whether the path matches others. Sure is false for a regular expression, whose text does not tell.
 func (p Path) Challenges() (through []Path, rest, sure bool) {
 	switch p.Type {
 	case Exact, Prefix:

@@ -110,8 +110,8 @@ const (
 	AttributeFailOpen = "waf.fail_open.enabled"
 )
 
-// A Network is the network of a load balancer as its class names it. The zero Network has no
-// wishes.
+// A Network is the network of a load balancer as its class names it. The zero Network asks for
+// nothing.
 type Network struct {
 	Key        Key // of the load balancer, which may exist already
 	Scheme     string

@@ -27,8 +27,8 @@ type Input struct {
 	Beside []*networkingv1.Ingress
 }
 
-// Parameters are what an object of the other controller says about all Ingresses of a class, where the
-// class has no field for it.
+// Parameters has the settings for all Ingresses of a class that an object of the other controller has, and
+// for which the class has no field.
 type Parameters struct {
 	Object string // such as "IngressClassParams edge"
 	// Instead has the annotations that are not read, of Ingresses and Services.

@@ -169,7 +169,7 @@ func (c *Comparer) Find(asker string, in, out []routing.Path) (string, Verdict) 
 	return answer.text, answer.verdict
 }
 
-// Has reports, for an Ingress, whether a path matches the path of a request.
+// Has reports whether a path matches the path of a request. The asker, an Ingress, pays for the steps.
 func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
 	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return verdictOf(p.Matches(path))
@@ -181,8 +181,8 @@ func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
 	return verdictOf(c.has(p, path))
 }
 
-// Under reports, for an Ingress, whether a path matches some or all paths at and below a prefix.
-// Sure is false if this is not known, as may be for globs and regular expressions.
+// Under reports whether a path matches some or all paths at and below a prefix. The asker pays for
+// the steps. Sure is false if this is not known, as may be for globs and regular expressions.
 func (c *Comparer) Under(asker string, p, prefix routing.Path) (some, all, sure bool) {
 	if c.stepsLeft(asker) <= 0 {
 		return false, false, false

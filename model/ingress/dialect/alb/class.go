@@ -41,7 +41,7 @@ type IngressClassParams struct {
 	Spec runtime.RawExtension `json:"spec,omitempty"`
 }
 
-// IngressClassParamsList is a list of them.
+// IngressClassParamsList is a list of IngressClassParams.
 type IngressClassParamsList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`

@@ -25,7 +25,7 @@ type TargetGroupBinding struct {
 	Status BindingStatus `json:"status,omitempty"`
 }
 
-// TargetGroupBindingList is a list of them.
+// TargetGroupBindingList is a list of TargetGroupBindings.
 type TargetGroupBindingList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
