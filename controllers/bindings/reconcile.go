@@ -493,7 +493,7 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) {
 	}
 }
 
-// Report has a binding reported.
+// Report has the binding of a key reconciled, so that its status and events are written.
 func (r *Reconciler) Report(ctx context.Context, key lb.Key) {
 	namespace, name, _ := key.Binding()
 	r.wake(ctx, types.NamespacedName{Namespace: namespace, Name: name})

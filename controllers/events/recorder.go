@@ -46,8 +46,8 @@ const (
 	minInterval = time.Minute
 )
 
-// SendNew sends an event for each new diagnostic of a load balancer, about its Ingress. After a
-// start the diagnostics are new that no earlier operator has reported.
+// SendNew sends an event for each new diagnostic of a load balancer, about its Ingress. After a start, a
+// diagnostic is new if no earlier operator has reported it.
 func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnostic,
 	reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
 	h.mu.Lock()

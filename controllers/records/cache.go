@@ -107,7 +107,7 @@ func (m *Cache) Get(key lb.Key) Record {
 	return m.records[key]
 }
 
-// Parsed returns the part of a record that the compiler reads at a time. The caller must not change
+// Parsed returns what the compiler reads of a record, as it is at a time. The caller must not change
 // it.
 func (m *Cache) Parsed(key lb.Key, now time.Time) record.Record {
 	m.mu.Lock()
