@@ -67,7 +67,7 @@ type InFlight struct {
 	waking *time.Timer   // sends it; nil if no call waits
 }
 
-// A Sent is a call that is under way.
+// A Sent is a call that has begun and not ended. It may still wait for its turn.
 type Sent struct {
 	to        *InFlight
 	key       lb.Key

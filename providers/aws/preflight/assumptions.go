@@ -18,8 +18,8 @@ type Assumption struct {
 	Tests []string
 }
 
-// A Consequence is the effect of a wrong assumption on load balancers. Only where it is Wider does a
-// wrong rule answer requests, and in no case is a port open for other clients than those permitted.
+// A Consequence is the effect of a wrong assumption on load balancers. If it is Wider, a wrong rule can
+// answer requests; otherwise none does. A port is never open to clients that are not permitted.
 type Consequence string
 
 // The consequences.
