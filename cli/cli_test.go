@@ -162,16 +162,6 @@ func TestWrongUseIsSaidInOneLine(t *testing.T) {
 	}
 }
 
-func TestHelpFitsAScreen(t *testing.T) {
-	for _, cmd := range newRoot(testProviders()).Commands() {
-		for line := range strings.Lines(fairlead(t, cmd.Name(), "--help").out) {
-			if n := len(strings.TrimRight(line, "\n")); n > columns {
-				t.Errorf("fairlead %s --help has a line of %d characters: %s", cmd.Name(), n, line)
-			}
-		}
-	}
-}
-
 func TestVersionIsACommandAndAFlag(t *testing.T) {
 	command, flag := fairlead(t, "version"), fairlead(t, "--version")
 	if command != flag {

@@ -21,9 +21,6 @@ import (
 	"fairlead.dev/fairlead/cli/output"
 )
 
-// columns is the width of help.
-const columns = 120
-
 // Providers are the clouds of the binary.
 type Providers struct {
 	Clouds access.Clouds
@@ -133,17 +130,16 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		DisableSuggestions: true, // meant makes them, in one line
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", columns)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return FlagError(cmd.Flags(), err)
 	})
-	root.AddCommand(
-		newPlan(with.Clouds), newDiff(with.Clouds), newVerify(with.Clouds), newReplay(with.Clouds),
-		newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
-		newValidate(with.Clouds), newMigrate(with.Clouds), newCheck(with.Clouds, with.Apart),
-		newServeProvider(with.Clouds), newProvider(), newVersion(),
-	)
+	addGroup(root, "About files or a cluster:", newPlan(with.Clouds), newDiff(with.Clouds),
+		newVerify(with.Clouds), newReplay(with.Clouds), newExplain(with.Clouds),
+		newValidate(with.Clouds), newMigrate(with.Clouds), newDemo(with.Clouds))
+	addGroup(root, "The operator and its clouds:", newRun(with.Clouds),
+		newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds), newProvider())
+	root.AddCommand(newVersion())
+	fitHelp(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -158,6 +154,15 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		}
 	}
 	return root
+}
+
+// addGroup adds commands, which help lists under a title.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = title
+		root.AddCommand(cmd)
+	}
 }
 
 // commandOf returns a check that arguments name a command.

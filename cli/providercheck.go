@@ -67,16 +67,17 @@ type providerCheck struct {
 const providerCheckHelp = `Test a provider in three parts, and print findings: ✓ is right, ✗ is
 wrong, ? could not be tested. Advice follows on the same line.
 
-  wire      sends the calls of the provider protocol, and calls that the provider has to refuse,
-            repeated calls, and calls that are cut off
-  contract  creates, changes and deletes load balancers through the client that the operator uses:
-            listeners, rules, target groups, targets and certificates, also with interrupted plans
-            and repeated steps
-  traffic   creates a load balancer with a rule of each kind, with targets on this machine, and
-            requests each rule; ? if the load balancer cannot be reached from here, or cannot reach
-            the targets
+The part wire sends the calls of the provider protocol, and calls that the provider has to refuse,
+repeated calls, and calls that are cut off.
 
-It creates internal load balancers with keys that begin with ` + probe.Prefix + `, up to two at a
+The part contract creates, changes and deletes load balancers through the client that the operator
+uses: listeners, rules, target groups, targets and certificates, also with interrupted plans and
+repeated steps.
+
+The part traffic creates a load balancer with a rule of each kind, with targets on this machine, and
+requests each rule; ? if the load balancer cannot be reached from here, or cannot reach the targets.
+
+The check creates internal load balancers with keys that begin with ` + probe.Prefix + `, up to two at a
 time, and deletes them again, also when it is interrupted. In a cloud they can cost money, and the
 contract can take hours: --only wire,traffic leaves it out.
 

@@ -5,13 +5,31 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/term"
+
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file colours text on a terminal.
+// This file has colour for text on a terminal, and the width of terminals.
 
 // plainText is the variable that asks every program for text without colour: https://no-color.org.
 const plainText = "NO_COLOR" //nolint:misspell // it is spelt this way everywhere
+
+// The width of text that is no wider than it reads well, and of text that is not for a terminal.
+const (
+	widest = 100
+	usual  = 80
+)
+
+// Width returns how many characters a line of text can have.
+func Width(w io.Writer) int {
+	if file, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return min(width, widest)
+		}
+	}
+	return usual
+}
 
 // Palette reports whether to colour the text that is printed.
 type Palette bool

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// terminal returns a terminal of so many columns, and what is written to it until it is closed.
+func terminal(t *testing.T, columns uint16) (*os.File, func() string) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	fd := int(screen.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(screen) // it ends with an error when no program has the terminal open
+		written <- strings.ReplaceAll(string(text), "\r\n", "\n")
+	}()
+	return program, func() string {
+		program.Close()
+		return <-written
+	}
+}
+
+// helpOf returns the help of a command on a terminal of so many columns; 0 is no terminal.
+func helpOf(t *testing.T, columns uint16, args ...string) string {
+	t.Helper()
+	args = append(args, "--help")
+	if columns == 0 {
+		return fairlead(t, args...).out
+	}
+	out, text := terminal(t, columns)
+	if code := Run(t.Context(), args, testProviders(), Streams{In: strings.NewReader(""), Out: out, Err: out}); code != exitDone {
+		t.Errorf("%v: exit code %d", args, code)
+	}
+	return text()
+}
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	var all [][]string
+	var walk func(*cobra.Command, []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		all = append(all, path)
+		for _, below := range cmd.Commands() {
+			walk(below, append(path[:len(path):len(path)], below.Name()))
+		}
+	}
+	walk(newRoot(testProviders()), nil)
+	for _, size := range []struct {
+		columns     uint16
+		most, least int
+	}{{0, 80, 76}, {80, 80, 76}, {90, 90, 86}, {200, 100, 96}} {
+		longest := 0
+		for _, path := range all {
+			for line := range strings.Lines(helpOf(t, size.columns, path...)) {
+				n := utf8.RuneCountInString(strings.TrimRight(line, "\n"))
+				if longest = max(longest, n); n > size.most {
+					t.Errorf("%d columns: fairlead %s --help has a line of %d characters: %s", size.columns, strings.Join(path, " "), n, line)
+				}
+			}
+		}
+		if longest < size.least {
+			t.Errorf("%d columns: no line has more than %d characters", size.columns, longest)
+		}
+	}
+}
+
+// TestHelpSaysTheSameInEachWidth has the words of narrow help be those of the texts, and the commands in it be
+// those of the examples for a shell, which takes a backslash at the end of a line for none.
+func TestHelpSaysTheSameInEachWidth(t *testing.T) {
+	for _, cmd := range newRoot(testProviders()).Commands() {
+		help := helpOf(t, 60, cmd.Name())
+		words := strings.Join(strings.Fields(help), " ")
+		if long := strings.Join(strings.Fields(cmd.Long), " "); !strings.Contains(words, long) {
+			t.Errorf("fairlead %s --help lacks words of\n%s\nin\n%s", cmd.Name(), long, help)
+		}
+		joined := strings.Join(strings.Fields(strings.ReplaceAll(strings.ReplaceAll(help, "\\\n", " "), "\n  #", "")), " ")
+		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", " ")) {
+			if line = strings.Join(strings.Fields(strings.TrimLeft(line, " #")), " "); !strings.Contains(joined, line) {
+				t.Errorf("fairlead %s --help lacks the example %q in\n%s", cmd.Name(), line, help)
+			}
+		}
+	}
+}
