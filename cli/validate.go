@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
@@ -33,7 +34,10 @@ const validateExamples = `  # In a pipeline, on all manifests of a repository
   fairlead validate -k overlays/production --fail-on warning
 
   # For a program to read
-  fairlead validate ingress.yaml -o json`
+  fairlead validate ingress.yaml -o json
+
+  # For code scanning on GitHub
+  fairlead validate -R manifests/ -o sarif > fairlead.sarif`
 
 func newValidate(with access.Clouds) *cobra.Command {
 	var (
@@ -57,7 +61,7 @@ func newValidate(with access.Clouds) *cobra.Command {
 	}
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
-	output.Flag(cmd, &format)
+	output.Flag(cmd, &format, output.SARIFFile)
 	failOnFlag(cmd, &failOn, failOnError)
 	completeManifests(cmd)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "",
@@ -121,10 +125,13 @@ func runValidate(
 	diagnostics = program.AmongFiles(diagnostics)
 	v := validation{findingsOf(problems, diagnostics, places), output.TallyOf(diagnostics,
 		len(problems))}
-	if format != output.Text {
-		err = format.Print(cmd.OutOrStdout(), v)
-	} else {
+	switch format {
+	case output.Text:
 		err = v.print(cmd.OutOrStdout())
+	case output.SARIFFile:
+		err = format.Print(cmd.OutOrStdout(), v.sarif(in))
+	default:
+		err = format.Print(cmd.OutOrStdout(), v)
 	}
 	fails := func(d diag.Diagnostic) bool { return failing(d, failOn) }
 	if err == nil && (len(problems) > 0 || slices.ContainsFunc(diagnostics, fails)) {
@@ -155,6 +162,16 @@ func findingsOf(
 		return a.Line - b.Line
 	})
 	return out
+}
+
+// sarif returns the findings for code scanning.
+func (v validation) sarif(in *source.Input) any {
+	var all []output.Located
+	for _, f := range v.Findings {
+		all = append(all, output.Located{Reason: f.Reason, Severity: f.Severity, File: f.File, Line: f.Line,
+			Object: f.Source, Message: f.Message})
+	}
+	return output.SARIF(all, operator.Version(), in.FirstFile())
 }
 
 // print prints the findings for people: a line for each, in the form of compilers, and a summary. Warnings

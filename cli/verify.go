@@ -23,7 +23,7 @@ const verifyHelp = `Decide whether all requests are answered as they must be. Th
 request in it (docs/how-to/verify.md).
 
 An expectation is decided for all requests, not for samples. One that is violated is printed with a
-shortest request of each class as a curl command, with what is wrong, and with the Ingress that
+shortest request of each route as a curl command, with what is wrong, and with the Ingress that
 answers. What takes more steps than the budget is printed as not decided, and never holds.
 
 The load balancers are those of the Ingresses in files or directories; with --live, those of the
@@ -47,10 +47,11 @@ const verifyExamples = `  # The manifests of a repository
   fairlead verify --live manifests/ --expect expectations.yaml
 
   # Manifests that were written by migrate, after edits
-  fairlead verify --provider aws moved/ --attestation attested.json
+  fairlead verify --provider aws migrated/ --attestation attested.json
 
-  # A comment on a pull request
-  fairlead verify manifests/ --expect expectations.yaml -o markdown`
+  # A comment on a pull request, and a report of tests for GitLab
+  fairlead verify manifests/ --expect expectations.yaml -o markdown
+  fairlead verify manifests/ --expect expectations.yaml -o junit > fairlead.xml`
 
 // verified has the expectations and objects to verify.
 type verified struct {
@@ -74,6 +75,9 @@ func newVerify(with access.Clouds) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Files = append(in.Files, args...)
 			if in.attestation != "" {
+				if format == output.JUnitFile {
+					return errors.New("--attestation: the report is that of diff, which has no junit")
+				}
 				return in.attested(cmd, with, format)
 			}
 			return runVerify(cmd, with, in, format)
@@ -81,7 +85,7 @@ func newVerify(with access.Clouds) *cobra.Command {
 	}
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
-	output.Flag(cmd, &format, output.Markdown)
+	output.Flag(cmd, &format, output.Markdown, output.JUnitFile)
 	completeManifests(cmd)
 	cmd.Flags().StringArrayVar(&in.expectations, "expect", nil, "`FILE` with expectations, or with "+
 		"a ConfigMap that has them, - for standard input; can be repeated")
@@ -129,10 +133,14 @@ func runVerify(
 	for _, p := range found.problems {
 		report.NotChecked = append(report.NotChecked, "not read: "+p.Error())
 	}
-	if err := format.PrintReport(cmd.OutOrStdout(), report, "the verification"); err != nil {
-		return err
+	if format == output.JUnitFile {
+		err = output.JUnit(cmd.OutOrStdout(), "fairlead verify", report.testCases())
+	} else {
+		err = format.PrintReport(cmd.OutOrStdout(), report, "the verification")
 	}
 	switch {
+	case err != nil:
+		return err
 	case reasons != nil:
 		return reasons
 	case len(found.problems) > 0:

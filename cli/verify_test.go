@@ -219,7 +219,7 @@ func TestVerifyForAPullRequest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "expectations.yaml")
 	write(t, file, blocks[0])
 	got := fairlead(t, "verify", "--provider", "aws", "--expect", file, verifyManifests, "testdata/verify/breaks/hosts-are-ours.yaml", "-o", "markdown")
-	for _, want := range []string{"### Fairlead: 9 of 10 expectations hold, 1 violated, by 1 class of requests", "| **hosts-are-ours** | `curl https://example.org/shown` | must not be answered by an Ingress |"} {
+	for _, want := range []string{"### Fairlead: 9 of 10 expectations hold, 1 violated, by 1 route", "| **hosts-are-ours** | `curl https://example.org/shown` | must not be answered by an Ingress |"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("%q is missing in %s", want, got.out)
 		}

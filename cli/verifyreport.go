@@ -31,7 +31,7 @@ type verifySummary struct {
 	Unused    int `json:"unused"`
 	Violated  int `json:"violated"`
 	Undecided int `json:"undecided"`
-	// Requests are the classes of requests that are not answered as they must be.
+	// Requests are the routes whose requests are not answered as they must be.
 	Requests int `json:"requests"`
 }
 
@@ -80,8 +80,7 @@ func (s verifySummary) String() string {
 		parts[0] += fmt.Sprintf(" (%d of them: no load balancer gets such requests)", s.Unused)
 	}
 	if s.Violated > 0 {
-		parts = append(parts, fmt.Sprintf("%d violated, by %d %s", s.Violated, s.Requests,
-			map[bool]string{true: "class of requests", false: "classes of requests"}[s.Requests == 1]))
+		parts = append(parts, fmt.Sprintf("%d violated, by %s", s.Violated, output.Number(s.Requests, "route")))
 	}
 	if s.Undecided > 0 {
 		parts = append(parts, fmt.Sprintf("%d not decided", s.Undecided))
@@ -101,22 +100,8 @@ func (r verifyReport) Text(colour output.Palette) string {
 	for _, e := range r.Expectations {
 		b.WriteString(verdict(colour, e.Verdict) + " ")
 		line("%s%s", heading(e), description(e))
-		for _, v := range e.Violations[:min(len(e.Violations), mostShown)] {
-			line("  %s", v.Curl)
-			for _, p := range v.Problems {
-				line("    %s", p)
-			}
-			line("    answer: %s", inWords(v))
-			line("    why:    %s", v.Answer.Why)
-			if v.LoadBalancer != "" {
-				line("    on:     %s", v.LoadBalancer)
-			}
-		}
-		if more := len(e.Violations) - mostShown; more > 0 {
-			line("  %d more classes of requests; -o json has all", more)
-		}
-		for _, u := range e.Undecided {
-			line("  not decided: %s", undecided(u))
+		for text := range strings.Lines(details(e)) {
+			b.WriteString("  " + text)
 		}
 	}
 	for _, why := range r.NotChecked {
@@ -126,6 +111,52 @@ func (r verifyReport) Text(colour output.Palette) string {
 	b.WriteByte('\n')
 	line("Summary: %s", r.Summary)
 	return b.String()
+}
+
+// details returns lines about the requests of an expectation that violate it, and that are not decided.
+func details(e expect.Result) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
+	}
+	for _, v := range e.Violations[:min(len(e.Violations), mostShown)] {
+		line("%s", v.Curl)
+		for _, p := range v.Problems {
+			line("  %s", p)
+		}
+		line("  answer: %s", inWords(v))
+		line("  why:    %s", v.Answer.Why)
+		if v.LoadBalancer != "" {
+			line("  on:     %s", v.LoadBalancer)
+		}
+	}
+	if more := len(e.Violations) - mostShown; more > 0 {
+		line("%d more routes; -o json has all", more)
+	}
+	for _, u := range e.Undecided {
+		line("not decided: %s", undecided(u))
+	}
+	return b.String()
+}
+
+// testCases returns the report for a list of tests. What is not checked is a case that fails.
+func (r verifyReport) testCases() []output.TestCase {
+	var all []output.TestCase
+	for _, e := range r.Expectations {
+		c := output.TestCase{Name: e.Name, File: e.File}
+		switch text := fmt.Sprintf("%s%s\n%s", heading(e), description(e), details(e)); e.Verdict {
+		case expect.Violated:
+			c.Failure = text
+		case expect.Undecided:
+			c.Error = text
+		case expect.Holds:
+		}
+		all = append(all, c)
+	}
+	if len(r.NotChecked) > 0 {
+		all = append(all, output.TestCase{Name: "all is checked", Error: strings.Join(r.NotChecked, "\n")})
+	}
+	return all
 }
 
 func verdict(colour output.Palette, v expect.Verdict) string {

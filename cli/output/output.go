@@ -27,8 +27,10 @@ const (
 	Text Format = "text" // for people
 	JSON Format = "json"
 	YAML Format = "yaml" // the same as JSON, in YAML
-	// Markdown is for comments on pull requests. Few commands have it.
-	Markdown Format = "markdown"
+	// Few commands have these.
+	Markdown  Format = "markdown" // for comments on pull requests
+	SARIFFile Format = "sarif"    // for code scanning
+	JUnitFile Format = "junit"    // for reports of tests
 )
 
 // Flag adds the choice between text for people, JSON or YAML for programs, and more.

@@ -134,6 +134,9 @@ func OneStdin(lists ...[]string) error {
 // has.
 func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomizations) > 0 }
 
+// FirstFile returns the first file or directory that is given.
+func (in *Input) FirstFile() string { return slices.Concat(in.Files, in.kustomizations)[0] }
+
 // Load reads the files. Objects that name no namespace are in the given one; empty is default. If
 // it is given, Ingresses of other namespaces are left out.
 func (in *Input) Load(cmd *cobra.Command, namespace string) (ingress.Objects, manifests.Places,
