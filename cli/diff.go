@@ -29,8 +29,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-const diffHelp = `Compare two configurations by what requests get. Every class of requests that is
-answered differently is one entry: a shortest request of the class as a curl command, and the answer
+const diffHelp = `Compare two configurations by what requests get. Each route that changes is one
+entry: a shortest request of those that are answered differently, as a curl command, and the answer
 before and after. Settings that decide about exposure are compared, too: scheme, ports, inbound
 ranges, mutual TLS, web ACL and certificates. The answer names a sign-in, and a request that loses
 its sign-in is less protected.

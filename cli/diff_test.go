@@ -168,7 +168,7 @@ func TestDiffForPrograms(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	got := diffOf(t, before, after, "-o", "markdown")
-	for _, text := range []string{"### Fairlead: 1 class of requests is", "| `curl http://a.example.com/` |"} {
+	for _, text := range []string{"### Fairlead: 1 route changes", "| `curl http://a.example.com/` |"} {
 		if !strings.Contains(got.out, text) {
 			t.Errorf("%q is missing in\n%s", text, got.out)
 		}

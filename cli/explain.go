@@ -285,7 +285,7 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 	var wrong []error
 	for _, q := range asked {
 		answer, err := answer.Explain(c.programs, q, c.knowsEndpoints)
-		answer.Blame(c.programs, q.Request.Port, c.notServed(q.Request, answer))
+		answer.AddRefusals(c.programs, q.Request.Port, c.notServed(q.Request, answer))
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {

@@ -426,7 +426,7 @@ spec: {attributes: {idle_timeout.timeout_seconds: "SECONDS"}, tags: {team: shop}
 		return directory(t, map[string]string{"a.yaml": text})
 	}
 	first := fairlead(t, "plan", "--provider", "aws", written("60", "old"))
-	for _, want := range []string{"attribute: idle_timeout.timeout_seconds 60\n", "tag: team shop\n", "path /old,", "create rule 80  host"} {
+	for _, want := range []string{"attribute: idle_timeout.timeout_seconds 60\n", "tag: team shop\n", "path /old", "create rule 80  host"} {
 		if !strings.Contains(first.out, want) {
 			t.Errorf("%q is missing in\n%s%s", want, first.out, first.err)
 		}

@@ -34,7 +34,7 @@ their Services and classes, which need no dialect. Comments and the order of fie
 that, what would be written is compiled and compared with what the dialect makes of the originals, over
 all requests and all settings. If anything differs, or is not decided, or an Ingress that is refused would
 be served without the dialect, nothing is written. The report has
-the attestation: the digests of both, and how many classes of requests were compared. The controller of
+the attestation: the digests of both, and how many routes were compared. The controller of
 an IngressClass cannot be changed: delete the object, and make the new one.
 
 Exit code 0: all is the same; 2: something is changed or dropped, or a line of the logs disagrees; 3: an
@@ -50,12 +50,12 @@ const migrateExamples = `  # What becomes of these Ingresses?
   fairlead migrate --from alb --provider aws -f manifests/ --logs logs/2026/07/02/
 
   # Write them with annotations of Fairlead, and keep the attestation
-  fairlead migrate --from alb --provider aws -f manifests/ --write moved/ -o json > attested.json
+  fairlead migrate --from alb --provider aws -f manifests/ --write migrated/ -o json > attested.json
 
   # A comment on a pull request
   fairlead migrate --from alb --provider aws -f manifests/ -o markdown`
 
-// migrating has the Ingresses that move.
+// migrating has the Ingresses that migrate.
 type migrating struct {
 	source.Input
 	live    bool
@@ -154,7 +154,7 @@ func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
 	var err error
 	if m.live {
 		out.objects, out.options, err = m.Objects(cmd, m.cluster)
-		out.objects.Records = nil // what was accepted before says nothing about Ingresses that move
+		out.objects.Records = nil // what was accepted before says nothing about Ingresses that migrate
 	} else {
 		out.objects, places, err = m.Load(cmd, m.cluster.Namespace)
 		out.problems, err = manifests.AllLeftOut(err)

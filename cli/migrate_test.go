@@ -65,7 +65,7 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		code      int
 		says      string
 	}{
-		"all the same":           {migrateIngress(scheme), nil, exitDone, "1 of 1 Ingresses can move as they are"},
+		"all the same":           {migrateIngress(scheme), nil, exitDone, "1 of 1 Ingresses can migrate as they are"},
 		"something is dropped":   {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
 		"something is refused":   {rest, nil, exitLess, "refused shop/guarded"},
 		"parameters are missing": {parameters + migrateIngress(scheme), nil, exitLess, "IngressClassParams edge"},
@@ -79,7 +79,7 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		"a binding": {permits + class + "---\n" + migrateIngress("a: b") + binding, nil, exitDone,
 			"class alb permits it; the endpoints of Service shop/web"},
 		"a binding of the controller": {migrateIngress(scheme) + strings.Replace(binding, "a: b", "ingress.k8s.aws/stack: b", 1), nil,
-			exitDone, "1 of 1 Ingresses can move as they are"},
+			exitDone, "1 of 1 Ingresses can migrate as they are"},
 		"the class is broken": {strings.Replace(ours, "scheme: internal", "securityGroups: [a], inbound: [10.0.0.0/8]", 1) +
 			class + "---\n" + migrateIngress(scheme), nil, exitLess, "security groups of one's own"},
 		"the name of the class": {strings.Replace(migrateIngress(scheme), "Name: alb", "Name: edge", 1),

@@ -261,7 +261,7 @@ func (o outcomes) all() int { return o.Same + o.Changed + o.Dropped + o.Refused 
 
 // String returns the summary in one line.
 func (s migrationSummary) String() string {
-	text := fmt.Sprintf("%d of %d Ingresses can move as they are", s.Ingresses.Same, s.Ingresses.all())
+	text := fmt.Sprintf("%d of %d Ingresses can migrate as they are", s.Ingresses.Same, s.Ingresses.all())
 	text += fmt.Sprintf(" (%s); %s (%s)", s.Ingresses, output.Number(s.Annotations.all(), "annotation"),
 		s.Annotations)
 	if s.Others > 0 {

@@ -39,7 +39,7 @@ import (
 	"fairlead.dev/fairlead/model/requests"
 )
 
-// This file writes Ingresses that move in the words of Fairlead. Nothing is written before it is
+// This file writes Ingresses that migrate in the words of Fairlead. Nothing is written before it is
 // compiled and compared with what the dialect makes of the originals.
 
 // An attestation says that manifests were compared with their originals, and that every request is
@@ -253,7 +253,7 @@ func (s side) meansOther(name string, ref *networkingv1.IngressClassParametersRe
 func (s side) unusedParameters(class string) string {
 	const longest = 240 // of 253, with an ending
 	for i := 1; ; i++ {
-		name := strings.TrimRight(class[:min(len(class), longest)], "-.") + "-moved"
+		name := strings.TrimRight(class[:min(len(class), longest)], "-.") + "-migrated"
 		if i > 1 {
 			name += fmt.Sprint("-", i)
 		}

@@ -153,8 +153,8 @@ func TestAClassOfOursKeepsItsParameters(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "moved")
 	got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", before, "--write", dir)
 	class, err := os.ReadFile(filepath.Join(dir, "class.alb.yaml"))
-	parameters, err1 := os.ReadFile(filepath.Join(dir, "parameters.alb-moved.yaml"))
-	if got.code != exitDone || err != nil || err1 != nil || !strings.Contains(string(class), "name: alb-moved") ||
+	parameters, err1 := os.ReadFile(filepath.Join(dir, "parameters.alb-migrated.yaml"))
+	if got.code != exitDone || err != nil || err1 != nil || !strings.Contains(string(class), "name: alb-migrated") ||
 		!strings.Contains(string(parameters), "precedence: Order") || !strings.Contains(string(parameters), "scheme: internet-facing") {
 		t.Errorf("exit code %d, %v, %v\n%s%s%s%s", got.code, err, err1, class, parameters, got.out, got.err)
 	}

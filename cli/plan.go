@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/proof"
+	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -271,7 +272,8 @@ func printPlans(w io.Writer, p planned, priorities bool) error {
 		fmt.Fprintln(w, "nothing to do")
 	}
 	for _, one := range p.programs {
-		form := plan.Form{Colour: bool(colour), Priorities: priorities, Before: one.Known}
+		form := plan.Form{Colour: bool(colour), Priorities: priorities, Before: one.Known,
+			HealthCheck: settings.DefaultHealthCheck}
 		if err := one.Plan.Text(w, form); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (s *Selection) Set(text string) error {
 	return nil
 }
 
-// Reset ...
+// Reset removes all providers, before a value of the flag is set.
 func (s *Selection) Reset() {
 	s.Names, s.urls, s.isDefault = nil, map[string]string{}, false
 }

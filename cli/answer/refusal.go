@@ -15,7 +15,7 @@ import (
 // This file names the Ingresses that ask for the host of a request and are not served, or not as
 // they ask to be.
 
-// NotServed has the reasons of unserved Ingresses that are no errors.
+// NotServed has the reasons, beside errors, for which an Ingress or a part of it is not served.
 var NotServed = []diag.Reason{diag.ClassMissing, diag.ClassForeign, diag.ClassUnset,
 	diag.ClassUnknown,
 	diag.CertificateMissing, diag.ServiceMissing, diag.ResourceMissing, diag.AuthUnavailable}
@@ -54,9 +54,9 @@ func (r Refusal) label() string {
 	return "note"
 }
 
-// Blame adds refusals. If no load balancer names the host, the reason names the Ingresses that ask
+// AddRefusals adds refusals. If no load balancer names the host, the reason names the Ingresses that ask
 // for it.
-func (e *Explanation) Blame(programs []program.Program, port int32, refused []Refusal) {
+func (e *Explanation) AddRefusals(programs []program.Program, port int32, refused []Refusal) {
 	e.Refused = refused
 	var asking []string
 	for i := range refused {

@@ -52,7 +52,7 @@ func ProblemsOf(before, after manifests.Problems) []Problem {
 
 // A Summary counts the differences.
 type Summary struct {
-	Requests      int `json:"requests"` // classes of requests with another answer
+	Requests      int `json:"requests"` // routes whose requests get another answer
 	Settings      int `json:"settings"` // that decide about exposure
 	LessProtected int `json:"lessProtected"`
 	Unknown       int `json:"unknown"` // of which it is not known whether they protect less
@@ -118,9 +118,12 @@ func (s Summary) String() string {
 	case Summary{LoadBalancers: s.LoadBalancers}:
 		return "no request is answered differently"
 	}
-	parts := []string{
-		count(s.Requests, "class of requests is", "classes of requests are") + " answered differently",
-		count(s.Settings, "setting of exposure differs", "settings of exposure differ"),
+	var parts []string
+	if s.Requests > 0 {
+		parts = append(parts, count(s.Requests, "route changes", "routes change"))
+	}
+	if s.Settings > 0 {
+		parts = append(parts, count(s.Settings, "exposure change", "exposure changes"))
 	}
 	if s.LessProtected > 0 {
 		parts = append(parts, fmt.Sprintf("%d less protected", s.LessProtected))

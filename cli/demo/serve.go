@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -140,7 +141,8 @@ func (d *Demo) printPlans(programs []program.Program) error {
 		case d.seen == nil:
 			fmt.Fprintf(d.out, "%s: %s\n", printable.Line(string(p.Plan.Key)), p.Plan.Counts())
 		case !p.Plan.Empty():
-			form := plan.Form{Colour: bool(d.colour), Before: d.before(p.Plan.Key)}
+			form := plan.Form{Colour: bool(d.colour), Before: d.before(p.Plan.Key),
+				HealthCheck: settings.DefaultHealthCheck}
 			if err := p.Plan.Text(d.out, form); err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ import (
 // maxManifest limits the size of a manifest.
 const maxManifest = 8 << 20
 
-// StandardInput is the path for it.
+// StandardInput is the path that stands for standard input.
 const StandardInput = "-"
 
 // NameOf returns the name of a file in messages: its path, except for standard input.

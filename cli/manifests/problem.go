@@ -59,8 +59,8 @@ func (p Problems) Unwrap() []error {
 	return out
 }
 
-// Unchanged takes out of the problems of two sides those that both have: the same documents, which
-// kubectl cannot read either. Nothing that is applied differs by them.
+// Unchanged removes the problems that both sides have: those of equal documents that kubectl cannot read
+// either, so that nothing differs that is applied.
 func Unchanged(before, after Problems) (left, right, same Problems) {
 	there, both := map[string]int{}, map[string]int{}
 	for _, p := range after {
