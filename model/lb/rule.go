@@ -75,49 +75,17 @@ func Anchored(expression string) string {
 // matter where it is compared with whole texts. Several branches are in parentheses. Plain is false if
 // there are other anchors.
 func Unanchored(expression string) (body string, plain bool) {
-	var branches []string
-	depth, from := 0, 0
-	class, quoted := false, false
-	end := func(to int) {
-		one := strings.TrimPrefix(expression[from:to], "^")
-		if strings.HasSuffix(one, "$") && !strings.HasSuffix(strings.ReplaceAll(one, `\\`, ""), `\$`) {
-			one = one[:len(one)-1]
-		}
-		branches, from = append(branches, one), to+1
-	}
-	for i := 0; i < len(expression); i++ {
-		switch c := expression[i]; {
-		case quoted:
-			quoted = false
-		case c == '\\':
-			quoted = true
-		case class:
-			class = c != ']'
-		case c == '[':
-			class = true
-			if strings.HasPrefix(expression[i+1:], "^") {
-				i++
-			}
-			if strings.HasPrefix(expression[i+1:], "]") {
-				i++
-			}
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == '|' && depth == 0:
-			end(i)
-		case c == '^' && i == from && depth == 0:
-		case c == '$' && depth == 0 && (i == len(expression)-1 || expression[i+1] == '|'):
-		case c == '^' || c == '$':
+	branches, complete := routing.Branches(expression)
+	texts := make([]string, len(branches))
+	for i, b := range branches {
+		if texts[i] = b.Text; b.Anchored || !complete {
 			return expression, false
 		}
 	}
-	end(len(expression))
-	if body = branches[0]; len(branches) > 1 {
-		body = "(?:" + strings.Join(branches, "|") + ")"
+	if len(texts) == 1 {
+		return texts[0], true
 	}
-	return body, !class && !quoted && depth == 0
+	return "(?:" + strings.Join(texts, "|") + ")", true
 }
 
 // String returns the rule in one line, in its original form.
