@@ -215,11 +215,25 @@ func headerExpression(v string) (string, error) {
 	return v, checkExpression(v)
 }
 
+// hostExpression returns a regular expression of hosts. Rules have it with a port, and so without anchors.
 func hostExpression(v string) (string, error) {
 	if !headerText.MatchString(v) || len(v) > longestValue {
 		return "", fmt.Errorf("%s is not 1 to %d visible characters", diag.Quote(v), longestValue)
 	}
-	return v, checkExpression(v)
+	if err := checkExpression(v); err != nil {
+		return "", err
+	}
+	return v, CheckAnchors(v)
+}
+
+// CheckAnchors refuses an expression of hosts with anchors elsewhere than at the ends of its branches.
+func CheckAnchors(v string) error {
+	branches, complete := routing.Branches(v)
+	if !complete || slices.ContainsFunc(branches, func(b routing.Branch) bool { return b.Anchored }) {
+		return fmt.Errorf("%s: ^ and $ inside of a group are not taken: write each branch outside of groups, or as a value of its own",
+			diag.Quote(v))
+	}
+	return nil
 }
 
 // checkExpression refuses what clouds lack or may read in another way: classes of letters beyond ASCII,

@@ -304,7 +304,8 @@ var Table = []Setting{
 			"parameters `*` stands for any text and `?` for one character, and case makes no " +
 			"difference. A query string is `name=value`, or a value of any parameter. `headerRegex` and " +
 			"`hostRegex` have regular expressions in place of such values, which match the whole text; case " +
-			"makes a difference for headers, and none for hosts. A condition on the host is for rules without " +
+			"makes a difference for headers, and none for hosts. Those of hosts have `^` and `$` at the ends of " +
+			"branches alone. A condition on the host is for rules without " +
 			"a host: there `*.example.com` stands for any number of labels. A path of a rule for a host that " +
 			"does not fulfil it answers nothing. Sources are ranges of addresses. Of two routes with one host " +
 			"and path " +
@@ -313,10 +314,10 @@ var Table = []Setting{
 			"refused.",
 		Good: []string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]",
 			`[{"ruleHost": "a.com", "host": ["*"], "headerRegex": {"X": ["^a[0-9]$"]}, "queryStrings": ["a=1", "b"]}]`,
-			`[{"hostRegex": ["^(a|b)\\.com$"]}]`},
+			`[{"hostRegex": ["^(a|b)\\.com$"]}]`, `[{"hostRegex": ["^a$|^b\\.com$"]}]`},
 		Bad: []string{"", "[]", "{}", "[{}]", `[{"method": ["get"]}]`, `[{"host": ["a b"]}]`,
 			`[{"host": ["a.com"], "hostRegex": ["b.com"]}]`, `[{"headerRegex": {"X": ["(?=a)"]}}]`,
-			`[{"headerRegex": {"X": ["\\pL"]}}]`, `[{"queryStrings": ["a="]}]`},
+			`[{"headerRegex": {"X": ["\\pL"]}}]`, `[{"queryStrings": ["a="]}]`, `[{"hostRegex": ["(^a|b)\\.com"]}]`},
 		Restricts: true,
 		put: func(v *Values, text string) (err error) {
 			v.Conditions, err = ReadConditions(text)
