@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -192,61 +193,27 @@ func with(m map[string][]string, name string, values []string) map[string][]stri
 	return m
 }
 
-// whole returns a regular expression over the whole text for one that is searched for in it. An anchor is of its
-// branch alone.
+// whole returns a regular expression over the whole text for one that is searched for in it. An anchor at
+// the end of a branch is of that branch alone.
 func whole(pattern string) string {
-	branches := branchesOf(pattern)
-	for i, b := range branches {
-		branches[i] = wholeBranch(b)
+	branches, complete := routing.Branches(pattern)
+	if !complete {
+		branches = []routing.Branch{{Text: pattern}}
 	}
-	return strings.Join(branches, "|")
-}
-
-// branchesOf divides a regular expression at each "|" outside of groups and classes.
-func branchesOf(pattern string) (out []string) {
-	depth, from := 0, 0
-	class := -1 // where the class begins that a character is in
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '\\':
-			i++
-		case class >= 0:
-			if c == ']' && strings.TrimPrefix(pattern[class+1:i], "^") != "" {
-				class = -1
-			}
-		case c == '[':
-			class = i
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == '|' && depth == 0:
-			out, from = append(out, pattern[from:i]), i+1
+	all := make([]string, len(branches))
+	for i, b := range branches {
+		if all[i] = b.Text; b.Begins && b.Ends {
+			continue
+		}
+		all[i] = "(?:" + b.Text + ")"
+		if !b.Begins {
+			all[i] = ".*" + all[i]
+		}
+		if !b.Ends {
+			all[i] += ".*"
 		}
 	}
-	return append(out, pattern[from:])
-}
-
-func wholeBranch(pattern string) string {
-	inner, begins := strings.CutPrefix(pattern, "^")
-	rest, ends := strings.CutSuffix(inner, "$")
-	if escapes := len(rest) - len(strings.TrimRight(rest, `\`)); escapes%2 == 1 {
-		ends = false
-	}
-	if ends {
-		inner = rest
-	}
-	if begins && ends {
-		return inner
-	}
-	inner = "(?:" + inner + ")"
-	if !begins {
-		inner = ".*" + inner
-	}
-	if !ends {
-		inner += ".*"
-	}
-	return inner
+	return strings.Join(all, "|")
 }
 
 // wholePath returns whole for a path, which the API server lets begin with a slash only.
