@@ -99,6 +99,11 @@ func (out *conditions) add(c condition) error {
 	}
 	switch c.Field {
 	case "host-header":
+		for _, re := range config.RegexValues {
+			if err := settings.CheckAnchors(re); err != nil {
+				return err
+			}
+		}
 		out.hosts = append(out.hosts, config.Values...)
 		out.hostRegexes = append(out.hostRegexes, config.RegexValues...)
 	case "path-pattern":
