@@ -176,6 +176,10 @@ func (e *entry) addQuery(c condition) error {
 			return fmt.Errorf("query-string: a backslash, which has %s stand for the character behind it, is not read: write ? in "+
 				"its place, which matches any character, if that will do", diag.Quote(p.Value))
 		}
+		if value(p.Key) == "" && strings.Contains(p.Value, "=") {
+			return fmt.Errorf("query-string: %s stands for a value of any parameter, and for no name and value: write the name "+
+				"in key", diag.Quote(p.Value))
+		}
 		same = same && strings.EqualFold(value(p.Key), name)
 		values, texts = append(values, p.Value), append(texts, strings.TrimPrefix(value(p.Key)+"="+p.Value, "="))
 	}

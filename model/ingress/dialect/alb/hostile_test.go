@@ -209,6 +209,7 @@ func TestConditionsThatRulesCannotHave(t *testing.T) {
 		"[" + header + "," + header + "]": "has to fulfil both",
 		strings.Replace("["+header+"]", `"a"]`, `"a\\b"]`, 1):                                                                                                             "the backslash not among them",
 		`[{"field": "host-header", "hostHeaderConfig": {"values": ["a b.com"]}}]`:                                                                                         "characters of a host name",
+		`[{"field": "query-string", "queryStringConfig": {"values": [{"value": "a=b"}]}}]`:                                                                                "write the name in key",
 		`[{"field": "query-string", "queryStringConfig": {"values": [{"key": "a", "value": "\\*"}]}}]`:                                                                    "a backslash",
 		`[{"field": "http-header", "httpHeaderConfig": {"httpHeaderName": "x", "values": ["` + strings.Join(slices.Repeat([]string{"abcdefghij"}, 2000), `","`) + `"]}}]`: "16384 are the most",
 	} {
