@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file reads actions, transforms and sign-ins: enhanced_backend_builder.go, config_types.go and
@@ -208,6 +209,9 @@ func readTransforms(value string) made {
 		if !strings.HasPrefix(config.Rewrites[0].Regex, "^") {
 			return refused("AWS does not document where %s begins to match: begin it with ^",
 				diag.Quote(config.Rewrites[0].Regex))
+		}
+		if err := routing.CheckReplacement(config.Rewrites[0].Regex, config.Rewrites[0].Replace); err != nil {
+			return refused("%s", err)
 		}
 		*to = &v1alpha1.Replacement{Pattern: config.Rewrites[0].Regex,
 			Replacement: config.Rewrites[0].Replace}

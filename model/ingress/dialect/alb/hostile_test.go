@@ -271,6 +271,16 @@ func TestExpressionsAreSearchedFor(t *testing.T) {
 	}
 }
 
+// A rewrite begins where each of its branches says, and so has one.
+func TestARewriteHasOneBranch(t *testing.T) {
+	for regex, refused := range map[string]bool{"^/a|/b": true, "/a": true, "^(/a|/b)": false} {
+		out := reading(map[string]string{"transforms.web": strings.Replace(rewriting, "^/a", regex, 1)}, nil, nil, pathTo("/", backend("web", "http")))
+		if out.Refuses() != refused {
+			t.Errorf("%s: refused %v: %+v", regex, out.Refuses(), out.Verdicts)
+		}
+	}
+}
+
 // A redirect to a port on which the Ingress does not listen says what to list.
 func TestARedirectToAPortThatIsNotListed(t *testing.T) {
 	for port, says := range map[string]string{"443": `list {"HTTPS": 443} in alb.ingress.kubernetes.io/listen-ports`, "https": "https"} {
