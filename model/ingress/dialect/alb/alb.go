@@ -128,7 +128,7 @@ func ReadService(s *corev1.Service, over *dialect.Parameters) (own map[string]st
 			continue
 		}
 		row := rowOf(name)
-		if row != nil && row.paths {
+		if row != nil && row.services && row.paths {
 			continue
 		}
 		v := dialect.Verdict{Service: s.Name, Key: key, Outcome: dialect.Same}
@@ -141,7 +141,7 @@ func ReadService(s *corev1.Service, over *dialect.Parameters) (own map[string]st
 		case !row.services:
 			v.Outcome, v.Message = dialect.Dropped, "the AWS Load Balancer Controller does not read it on a Service"
 		default:
-			m := row.read(name, s.Annotations[key])
+			m := row.readOfService(name, s.Annotations[key])
 			v.Outcome, v.Message = m.outcome(), m.message
 			for mine, value := range m.own {
 				if why := check(mine, value); why != "" {

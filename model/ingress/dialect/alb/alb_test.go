@@ -175,6 +175,46 @@ func TestEachAnnotation(t *testing.T) {
 	page.Check(t, "testdata/annotations.txt", b.String())
 }
 
+// ofServices are the annotations that the controller reads on Services, by the file of pkg/ingress that does:
+// what git grep finds for svc.Annotations and backend.Annotations there.
+var ofServices = map[string][]string{
+	"enhanced_backend_builder.go": {"auth-type", "auth-idp-cognito", "auth-idp-oidc", "auth-on-unauthenticated-request", "auth-scope",
+		"auth-session-cookie", "auth-session-timeout"},
+	"model_build_tags.go": {"tags"},
+	"model_build_target_group.go": {"target-type", "backend-protocol", "backend-protocol-version", "target-group-attributes", "healthcheck-port",
+		"healthcheck-protocol", "healthcheck-path", "healthcheck-interval-seconds", "healthcheck-timeout-seconds", "healthy-threshold-count",
+		"unhealthy-threshold-count", "success-codes", "target-control-port.web.80", "target-node-labels", "multi-cluster-target-group"},
+}
+
+// TestEachAnnotationOfAService. Each has a verdict, and it says whether the controller reads it there.
+func TestEachAnnotationOfAService(t *testing.T) {
+	read := slices.Concat(slices.Collect(maps.Values(ofServices))...)
+	class := alb.Defaults(v1alpha1.LoadBalancerClassSpec{})
+	for name, values := range annotations {
+		value := values[0]
+		if value == "" {
+			value = values[1]
+		}
+		out := alb.Read(dialect.Input{Ingress: ingress("group.name", "shop"), Class: &class, Service: func(of string) *corev1.Service {
+			return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: of, Annotations: map[string]string{alb.Prefix + name: value}}}
+		}})
+		at := slices.IndexFunc(out.Verdicts, func(v dialect.Verdict) bool { return v.Service == "web" && v.Key == alb.Prefix+name })
+		if at < 0 {
+			t.Errorf("%s has no verdict: %+v", name, out.Verdicts)
+			continue
+		}
+		v := out.Verdicts[at]
+		not := strings.Contains(v.Message, "does not read it on a Service") || strings.Contains(v.Message, "has no such annotation")
+		if is := slices.Contains(read, name); is == not || not && v.Outcome == dialect.Same {
+			t.Errorf("%s is read: %v, and it is %s: %s", name, is, v.Outcome, v.Message)
+		}
+		read = slices.DeleteFunc(read, func(n string) bool { return n == name })
+	}
+	if len(read) > 0 {
+		t.Errorf("%q are no annotations", read)
+	}
+}
+
 // Security groups say which clients may connect, and ranges beside them have no effect.
 func TestRangesBesideSecurityGroups(t *testing.T) {
 	class := alb.Defaults(v1alpha1.LoadBalancerClassSpec{})

@@ -25,6 +25,8 @@ type row struct {
 	of    string
 	make  func(value string) made
 	named func(name, value string) made // in place of make, where the name matters
+	// service is in place of make, for Services.
+	service func(value string) made
 }
 
 func (r *row) read(name, value string) made {
@@ -32,6 +34,13 @@ func (r *row) read(name, value string) made {
 		return r.named(name, value)
 	}
 	return r.make(value)
+}
+
+func (r *row) readOfService(name, value string) made {
+	if r.service != nil {
+		return r.service(value)
+	}
+	return r.read(name, value)
 }
 
 // made is what a value of an annotation makes.
@@ -68,7 +77,9 @@ var table = []row{
 	{name: "security-groups", make: asList(settings.Prefix + "security-groups")},
 	{name: "load-balancer-attributes", make: as(settings.Prefix + "load-balancer-attributes")},
 	{name: "listener-attributes.*", named: listenerAttributes},
-	{name: "tags", make: as(settings.Prefix + "tags")},
+	{name: "tags", services: true, make: as(settings.Tags), service: func(string) made {
+		return dropped("target groups have the tags of the Ingress and of the class, and none of the Service")
+	}},
 	{name: "mutual-authentication", make: mutual},
 	{name: "wafv2-acl-arn", make: as(settings.WAFv2ACL)},
 	{name: "wafv2-acl-name", make: as(settings.WAFv2ACL)},
@@ -117,7 +128,7 @@ var table = []row{
 	{name: "success-codes", services: true, make: as(settings.HealthCodes)},
 	{name: "target-node-labels", services: true, make: as(settings.Prefix + "target-node-labels")},
 	{name: "multi-cluster-target-group", services: true, make: multiCluster},
-	{name: "target-control-port.*", make: func(string) made {
+	{name: "target-control-port.*", services: true, make: func(string) made {
 		return dropped("the target optimizer is not supported: requests are spread over all targets")
 	}},
 
@@ -132,7 +143,7 @@ var table = []row{
 	{name: "auth-scope", services: true, paths: true, make: anyText},
 	{name: "auth-session-cookie", services: true, paths: true, make: anyText},
 	{name: "auth-session-timeout", services: true, paths: true, make: readTimeout},
-	{name: "jwt-validation", services: true, paths: true, make: readToken},
+	{name: "jwt-validation", paths: true, make: readToken}, // of the Ingress alone: enhanced_backend_builder.go
 }
 
 // rowOf returns the row of an annotation without its prefix; nil if the controller has none.

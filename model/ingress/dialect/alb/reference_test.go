@@ -61,7 +61,8 @@ Ingresses. Those with a star are read on Services, too, where they take priority
 		}
 		star := ""
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{alb.Prefix + name: value}}}
-		if of, _ := alb.ReadService(service, nil); len(of) > 0 || strings.HasPrefix(name, "auth-") {
+		_, found := alb.ReadService(service, nil)
+		if len(found) == 0 || found[0].Outcome == verdict.Outcome && found[0].Message == verdict.Message {
 			star = " \\*"
 		}
 		result := "`" + string(verdict.Outcome) + "`"
