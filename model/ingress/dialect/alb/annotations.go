@@ -75,9 +75,9 @@ var table = []row{
 	{name: "ip-address-type", make: as(settings.Prefix + "ip-family")},
 	{name: "subnets", make: asList(settings.Prefix + "subnets")},
 	{name: "security-groups", make: asList(settings.Prefix + "security-groups")},
-	{name: "load-balancer-attributes", make: as(settings.Prefix + "load-balancer-attributes")},
+	{name: "load-balancer-attributes", make: asPairs(settings.Prefix + "load-balancer-attributes")},
 	{name: "listener-attributes.*", named: listenerAttributes},
-	{name: "tags", services: true, make: as(settings.Tags), service: func(string) made {
+	{name: "tags", services: true, make: asPairs(settings.Tags), service: func(string) made {
 		return dropped("target groups have the tags of the Ingress and of the class, and none of the Service")
 	}},
 	{name: "mutual-authentication", make: mutual},
@@ -117,7 +117,7 @@ var table = []row{
 	{name: "target-type", services: true, make: as(settings.TargetType)},
 	{name: "backend-protocol", services: true, make: as(settings.BackendProtocol)},
 	{name: "backend-protocol-version", services: true, make: as(settings.BackendVersion)},
-	{name: "target-group-attributes", services: true, make: as(settings.TargetGroupAttributes)},
+	{name: "target-group-attributes", services: true, make: asPairs(settings.TargetGroupAttributes)},
 	{name: "healthcheck-port", services: true, make: as(settings.HealthPort)},
 	{name: "healthcheck-protocol", services: true, make: as(settings.HealthProtocol)},
 	{name: "healthcheck-path", services: true, make: as(settings.HealthPath)},
@@ -187,6 +187,35 @@ func asList(own string) func(string) made {
 		}
 		return made{own: map[string]string{own: strings.Join(items, ",")}}
 	}
+}
+
+// asPairs is as, for a list of name=value in which a backslash goes before any character, and not only before
+// commas (pkg/annotations/parser.go).
+func asPairs(own string) func(string) made {
+	return func(value string) made {
+		list, err := unescaped(value)
+		if err != nil {
+			return refused("%s", err)
+		}
+		return made{own: map[string]string{own: list}}
+	}
+}
+
+// unescaped returns a list of name=value with backslashes in front of commas alone.
+func unescaped(list string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(list); i++ {
+		if list[i] == '\\' && i+1 < len(list) {
+			switch i++; list[i] {
+			case '\\':
+				return "", fmt.Errorf("%s: a backslash as a part of a value is not read", diag.Quote(list))
+			case ',':
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(list[i])
+	}
+	return b.String(), nil
 }
 
 func asBool(own string) func(string) made {

@@ -281,6 +281,23 @@ func TestARewriteHasOneBranch(t *testing.T) {
 	}
 }
 
+// A backslash goes before any character of a list, and Fairlead's lists have it before commas alone.
+func TestEscapesInLists(t *testing.T) {
+	for name, want := range map[string][3]string{
+		"listener-attributes.HTTP-80": {`a=x\,y\'z\',b=c`, settings.ListenerAttributes, `80:a=x\,y'z',80:b=c`},
+		"target-group-attributes":     {`a=\"b\"`, settings.TargetGroupAttributes, `a="b"`},
+		"load-balancer-attributes":    {`a=b\ c`, settings.Prefix + "load-balancer-attributes", `a=b c`},
+		"tags":                        {`a=b\=c`, settings.Tags, `a=b=c`},
+	} {
+		if out := reading(map[string]string{name: want[0]}, nil, nil, pathTo("/", backend("web", "http"))); out.Annotations[want[1]] != want[2] || out.Refuses() {
+			t.Errorf("%s: %s becomes %q, want %q: %+v", name, want[0], out.Annotations[want[1]], want[2], out.Verdicts)
+		}
+		if out := reading(map[string]string{name: `a=b\\,c=d`}, nil, nil, pathTo("/", backend("web", "http"))); !out.Refuses() {
+			t.Errorf("%s with a backslash as a part of a value becomes %q", name, out.Annotations)
+		}
+	}
+}
+
 // A redirect to a port on which the Ingress does not listen says what to list.
 func TestARedirectToAPortThatIsNotListed(t *testing.T) {
 	for port, says := range map[string]string{"443": `list {"HTTPS": 443} in alb.ingress.kubernetes.io/listen-ports`, "https": "https"} {

@@ -22,6 +22,10 @@ func listenerAttributes(name, value string) made {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return dropped("its name does not end with a protocol and a port, as in listener-attributes.HTTPS-443")
 	}
+	value, err := unescaped(value)
+	if err != nil {
+		return refused("%s", err)
+	}
 	var out []string
 	for _, item := range splitEscaped(value) {
 		out = append(out, port+":"+strings.TrimSpace(item))
