@@ -134,9 +134,13 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 	if len(c.when.Method) > 0 {
 		methods = c.when.Method[:1]
 	}
+	hosts := r.hostsLike(c.host)
+	if c.host == "" {
+		hosts = append(hosts, r.otherHosts(c.after)...)
+	}
 	try := func(scheme string, port int32) bool {
 		for _, out.Method = range methods {
-			for _, host := range r.hostsLike(c.host) {
+			for _, host := range hosts {
 				unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(scheme, port) }
 				if path, found := r.free(c, host, out, query, unreached); found {
 					out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
@@ -221,6 +225,51 @@ func (r *reader) hostsLike(host string) []string {
 	return []string{strings.NewReplacer("*", "www", "?", "x").Replace(host)}
 }
 
+// hosts returns those that a path has by conditions.
+func (w writtenPath) hosts() (out []*language.Language) {
+	for _, glob := range w.globs {
+		out = append(out, language.OfPath(routing.NewPath(routing.Glob, glob)))
+	}
+	for _, e := range w.expressions {
+		out = append(out, language.New(e))
+	}
+	return out
+}
+
+// hostAmong returns a host that is in one of some languages, and that no expression matches; none if there is none.
+func (r *reader) hostAmong(some []*language.Language, expressions []string) []string {
+	var out []*language.Language
+	for _, e := range expressions {
+		out = append(out, language.New(e))
+	}
+	for _, one := range some {
+		if host, found := r.textOf([]*language.Language{language.New(anyHostName), one}, out); found {
+			return []string{host}
+		}
+	}
+	return nil
+}
+
+// anyHostName matches hosts in lower case.
+const anyHostName = `[a-z]([a-z0-9._-]*[a-z0-9])?`
+
+// otherHosts returns a host for which none of the first paths is that has hosts by conditions; none if there is
+// no such path.
+func (r *reader) otherHosts(first int) []string {
+	var out []*language.Language
+	for _, w := range r.written[:first] {
+		out = append(out, w.hosts()...)
+	}
+	if out == nil {
+		return nil
+	}
+	host, found := r.textOf([]*language.Language{language.New(anyHostName)}, out)
+	if !found {
+		return nil
+	}
+	return []string{host}
+}
+
 // holds reports whether a request fulfils conditions, as far as it is known.
 func (e entry) holds(request compare.Request, query string) bool {
 	some := func(values, globs []string) bool {
@@ -236,7 +285,8 @@ func (e entry) holds(request compare.Request, query string) bool {
 		}
 	}
 	for name, expressions := range e.HeaderRegex {
-		if values := request.Headers[name]; len(values) == 0 || !matches(expressions[0], values[0]) {
+		values := request.Headers[name]
+		if len(values) == 0 || !slices.ContainsFunc(expressions, func(e string) bool { return matches(e, values[0]) }) {
 			return false
 		}
 	}
@@ -279,11 +329,14 @@ func (r *reader) fulfil(e entry, out *compare.Request) (query string, fulfils bo
 		out.Headers[name] = []string{ofGlobs(globs)}
 	}
 	for name, expressions := range e.HeaderRegex {
-		value, found := r.textOf([]*language.Language{language.New(expressions[0])}, nil)
-		if !found {
+		at := slices.IndexFunc(expressions, func(e string) bool { // one may match nothing
+			value, found := r.textOf([]*language.Language{language.New(e)}, nil)
+			out.Headers[name] = []string{value}
+			return found
+		})
+		if at < 0 {
 			return "", false
 		}
-		out.Headers[name] = []string{value}
 	}
 	var parts []string
 	for name, globs := range e.Query {
@@ -383,7 +436,7 @@ func (r *reader) noteCircles(theirs, host string, p networkingv1.HTTPIngressPath
 		hosts = []string{""}
 	}
 	for _, h := range hosts {
-		c.host = h
+		c.host = strings.ToLower(h)
 		if len(own) > 0 && (!stays(to.Host, "#{host}", h) || !stays(to.Path, append(own, "/#{path}")...)) {
 			c.path = pathOf(&p, false)
 			r.note(c)
@@ -408,9 +461,15 @@ type hostRedirect struct {
 func (r *reader) noteDropped(h hostRedirect) {
 	for i := h.after; i < len(r.written) && r.tries(1); i++ {
 		w := r.written[i]
+		if f := r.backends[w.backend].FixedResponse; f != nil && f.StatusCode == 404 && f.Body == "" && r.Spec.DefaultBackend == nil {
+			continue // what no path matches is answered so, too
+		}
 		hosts := slices.DeleteFunc(r.hostsLike(w.host), func(host string) bool {
 			return slices.ContainsFunc(h.hosts, func(expression string) bool { return matches(expression, host) })
 		})
+		if own := w.hosts(); len(own) > 0 {
+			hosts = r.hostAmong(own, h.hosts)
+		}
 		if len(hosts) == 0 {
 			continue
 		}
