@@ -16,6 +16,9 @@ type Naming struct {
 	OfService func(service string) string
 	// Beginning returns this part of the name of a target group; "" if the controller gave it no such name.
 	Beginning func(targetGroup string) string
+	// Missing reports whether there is no Service, namespace/name: the controller answers 503 itself then, in
+	// place of forwarding to it alone. It is nil if that is not known.
+	Missing func(service string) bool
 }
 
 // services are those of a load balancer.
@@ -23,13 +26,14 @@ type services struct {
 	naming Naming
 	starts map[lb.GroupID]string // of names of target groups; "" for a target group that others made
 	alike  map[string][]string   // the Services by the beginning
+	gone   map[lb.GroupID]bool   // there is no Service
 }
 
 func newServices(naming *Naming, table *precedence.Table) *services {
 	if naming == nil {
 		return nil
 	}
-	s := &services{*naming, map[lb.GroupID]string{}, map[string][]string{}}
+	s := &services{*naming, map[lb.GroupID]string{}, map[string][]string{}, map[lb.GroupID]bool{}}
 	for id, backend := range table.Backends {
 		if backend.TargetGroup != "" {
 			s.starts[id] = ""
@@ -37,6 +41,7 @@ func newServices(naming *Naming, table *precedence.Table) *services {
 		}
 		start := naming.OfService(backend.Service)
 		s.starts[id] = start
+		s.gone[id] = naming.Missing != nil && naming.Missing(backend.Service)
 		if !slices.Contains(s.alike[start], backend.Service) {
 			s.alike[start] = append(s.alike[start], backend.Service)
 		}
@@ -62,6 +67,12 @@ func (s *services) isAmong(arn string, a lb.Action) bool {
 		of := s.starts[id]
 		return string(id) == arn || of != "" && (start == "" || start == of)
 	})
+}
+
+// isMissing reports whether an action forwards to a missing Service alone.
+func (s *services) isMissing(a lb.Action) bool {
+	groups := a.Groups()
+	return s != nil && len(groups) == 1 && s.gone[groups[0]]
 }
 
 // isUnclear reports whether a line leaves open which Service of the load balancer a request went to: the

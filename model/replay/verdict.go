@@ -90,6 +90,8 @@ func (b *balancer) agrees(a lb.Action, said logged) bool {
 	switch {
 	case said.final == "":
 		return true
+	case said.final == "fixed" && said.status == 503 && b.services.isMissing(a):
+		return true // as the other controller answers in place of a Service that is missing
 	case said.final != a.Kind:
 		return false
 	case a.Kind != "forward":
