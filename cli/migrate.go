@@ -121,7 +121,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 			"Balancer Controller: --class-name names its classes"))
 	}
 	if len(m.logs) > 0 {
-		if report.Logs, err = m.replayLogs(cmd, tables); err != nil {
+		if report.Logs, err = m.replayLogs(cmd, &found, tables); err != nil {
 			return err
 		}
 	}

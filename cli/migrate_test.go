@@ -153,6 +153,12 @@ kind: ClusterLoadBalancerClass
 metadata: {name: alb}
 spec: {allowedTargetGroups: ["` + old + `"]}
 `
+	const service = `---
+apiVersion: v1
+kind: Service
+metadata: {name: plain, namespace: shop}
+spec: {type: NodePort, ports: [{port: 80}]}
+`
 	for what, c := range map[string]struct {
 		logs, files string
 		code        int
@@ -176,6 +182,8 @@ spec: {allowedTargetGroups: ["` + old + `"]}
 		"a target group of others":          {to("old", line(name, plain, "forward", "200")), outside, exitDone, "1 compared, 0 disagree"},
 		"another one":                       {to("other", line(name, plain, "forward", "200")), outside, exitToDo, "1 disagree"},
 		"a Service in place of one":         {to("k8s-shop-web-0123456789", line(name, plain, "forward", "200")), outside, exitToDo, "1 disagree"},
+		"a Service that is missing":         {line(name, plain, "fixed-response", "503"), files, exitDone, "1 compared, 0 disagree"},
+		"a Service that is there":           {line(name, plain, "fixed-response", "503"), files + service, exitToDo, "1 disagree"},
 		"a line that is none":               {"odd\n", files, exitFail, "a.log"},
 		"a path that nobody wrote":          {line(name, "http://plain.example.com:80/", "fixed-response", "404"), files, exitToDo, "1 disagree"},
 	} {

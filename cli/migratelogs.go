@@ -18,7 +18,7 @@ import (
 // This file replays access logs for migrate.
 
 // replayLogs replays the logs of the other controller's load balancers.
-func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (*traffic.Report, error) {
+func (m *migrating) replayLogs(cmd *cobra.Command, of *side, tables []*precedence.Table) (*traffic.Report, error) {
 	if err := source.OneStdin(m.logs, m.Files); err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (m *migrating) replayLogs(cmd *cobra.Command, tables []*precedence.Table) (
 	if err != nil {
 		return nil, err
 	}
-	all := traffic.Configurations{Before: tables, Naming: &albNaming}
+	all := traffic.Configurations{Before: tables, Naming: albNaming(of)}
 	names, unclear := albNames(all.Keys())
 	all.Names = slices.Concat(names, m.names)
 	setup, err := all.Setup()
@@ -83,21 +83,33 @@ func albNames(keys []string) (names, unclear []string) {
 	return names, unclear
 }
 
-// albNaming is how the AWS Load Balancer Controller names target groups: k8s-NAMESPACE-SERVICE-HASH, with
+// albNaming returns how the AWS Load Balancer Controller names target groups: k8s-NAMESPACE-SERVICE-HASH, with
 // parts cut to 8 characters and ten of the hash, which includes the name of the cluster and the UID of the
 // Service (buildTargetGroupName in
 // https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/pkg/ingress/model_build_target_group.go).
-var albNaming = replay.Naming{
-	OfService: func(service string) string {
-		namespace, name, _ := strings.Cut(service, "/")
-		return "k8s-" + cutTo(namespace, 8) + "-" + cutTo(name, 8) + "-"
-	},
-	Beginning: func(targetGroup string) string {
-		if found := albTargetGroup.FindStringSubmatch(targetGroup); found != nil {
-			return found[1]
+// It has a rule with a fixed response for a Service that is missing (loadBackendServices in
+// https://github.com/kubernetes-sigs/aws-load-balancer-controller/blob/main/pkg/ingress/enhanced_backend_builder.go).
+func albNaming(of *side) *replay.Naming {
+	out := &replay.Naming{
+		OfService: func(service string) string {
+			namespace, name, _ := strings.Cut(service, "/")
+			return "k8s-" + cutTo(namespace, 8) + "-" + cutTo(name, 8) + "-"
+		},
+		Beginning: func(targetGroup string) string {
+			if found := albTargetGroup.FindStringSubmatch(targetGroup); found != nil {
+				return found[1]
+			}
+			return ""
+		},
+	}
+	if of.state == nil { // a state has no Services
+		there := map[string]bool{}
+		for _, s := range of.objects.Services {
+			there[s.Namespace+"/"+s.Name] = true
 		}
-		return ""
-	},
+		out.Missing = func(service string) bool { return !there[service] }
+	}
+	return out
 }
 
 var albTargetGroup = regexp.MustCompile("^(k8s-[A-Za-z0-9]{1,8}-[A-Za-z0-9]{1,8}-)[0-9a-f]{10}$")

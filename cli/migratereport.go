@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
@@ -17,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file has the report of migrate.
@@ -169,6 +171,9 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 			return f.Object == "Ingress "+name.String() && f.Field == field && f.Message == ""
 		})
 		one := ofObject{"Ingress " + name.String(), fieldVerdict{field, dialect.Refused, d.Message, ""}}
+		if d.Reason == diag.ServiceMissing && d.Severity == diag.Error {
+			one.Outcome, one.Message = withoutService(name.Namespace, reading, d.Message)
+		}
 		switch {
 		case d.Severity == diag.Error && at < 0:
 			out = append(out, one)
@@ -179,6 +184,20 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 		}
 	}
 	return out
+}
+
+// withoutService returns the verdict about a Service that is missing, and its message. The other controller has
+// a rule that answers 503 in place of a Service alone, and builds nothing of a group where it is one of several.
+func withoutService(namespace string, reading *dialect.Reading, missing string) (dialect.Outcome, string) {
+	for _, b := range settings.BackendsOf(reading.Annotations) {
+		if len(b.Services) > 1 && slices.ContainsFunc(b.Services, func(s v1alpha1.WeightedService) bool {
+			return strings.HasSuffix(missing, " "+namespace+"/"+s.Name)
+		}) {
+			return dialect.Dropped, missing + ": its share of the requests is answered 503, and the other controller changes " +
+				"nothing of the group until there is one"
+		}
+	}
+	return dialect.Same, missing + ": requests are answered 503, as by the other controller"
 }
 
 func (o *outcomes) add(one dialect.Outcome) {

@@ -277,7 +277,7 @@ func (r replayed) compile(
 ) (traffic.Configurations, error) {
 	out := traffic.Configurations{Names: r.names, Change: after != nil, Assumed: r.observed != ""}
 	if r.From == v1alpha1.DialectALB {
-		out.Naming = &albNaming
+		out.Naming = albNaming(before)
 	}
 	state, err := r.loadBalancers(cmd, with, before)
 	if err != nil {
