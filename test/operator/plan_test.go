@@ -137,6 +137,9 @@ func TestMigrateLive(t *testing.T) {
 	shop := w.ingress("shop", "web", "/")
 	shop.Annotations, shop.Spec.IngressClassName = map[string]string{"alb.ingress.kubernetes.io/acm-pca-arn": "arn", "alb.ingress.kubernetes.io/target-type": "ip"}, &class.Name
 	w.create(t, shop)
+	gone := w.ingress("gone", "gone", "/") // is answered 503, as by the other controller
+	gone.Annotations, gone.Spec.IngressClassName = map[string]string{"alb.ingress.kubernetes.io/target-type": "ip"}, &class.Name
+	w.create(t, gone)
 	migrate := func() (string, int) {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), w.cluster.Command(t), "migrate", "--live", "--from=alb", "--provider=aws", "--kubeconfig="+w.cluster.Kubeconfig)
@@ -147,7 +150,7 @@ func TestMigrateLive(t *testing.T) {
 		return string(said), command.ProcessState.ExitCode()
 	}
 	text, code := migrate()
-	if code != 2 || !strings.Contains(text, "1 dropped, 0 refused") || !strings.Contains(text, "dropped alb.ingress.kubernetes.io/acm-pca-arn") {
+	if code != 2 || !strings.Contains(text, "(1 same, 0 changed, 1 dropped, 0 refused)") || !strings.Contains(text, "dropped alb.ingress.kubernetes.io/acm-pca-arn") {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 
