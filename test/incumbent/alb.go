@@ -291,7 +291,7 @@ func (r rule) render(port int32, https bool) Answer {
 	slices.Sort(names)
 	said += "forward " + strings.Join(names, " ")
 	sticky := r.action.ForwardConfig.TargetGroupStickinessConfig
-	if sticky != nil && sticky.Enabled != nil && *sticky.Enabled && len(groups) > 1 {
+	if sticky != nil && sticky.Enabled != nil && *sticky.Enabled && sticky.DurationSeconds != nil && len(groups) > 1 {
 		said += fmt.Sprintf(" sticky %ds", *sticky.DurationSeconds)
 	}
 	for _, t := range r.transforms {

@@ -99,8 +99,22 @@ func (g Group) Answer(r routing.Request) Answer {
 	if !ok {
 		return "closed"
 	}
+	return l.answer(r, func(one rule) bool { return !one.loop && !one.behind })
+}
+
+// Undropped returns the answers if the controller did not drop rules behind redirects, and if it did not
+// drop redirects to themselves either: it looks at hosts and paths as texts, and drops too many.
+func (g Group) Undropped(r routing.Request) (behind, all Answer) {
+	l, ok := g.listeners[r.Port]
+	if !ok {
+		return "closed", "closed"
+	}
+	return l.answer(r, func(one rule) bool { return !one.loop }), l.answer(r, func(rule) bool { return true })
+}
+
+func (l listener) answer(r routing.Request, counts func(rule) bool) Answer {
 	for _, rule := range l.rules {
-		if rule.matches(r) {
+		if counts(rule) && rule.matches(r) {
 			return rule.answer
 		}
 	}
@@ -217,7 +231,7 @@ func (b *builder) build() (Group, error) {
 			return Group{}, Failure{"FailedDeployModel", fmt.Sprintf("port %d has no certificate", port)}
 		}
 		for _, r := range append(slices.Clone(l.rules), l.fallback) {
-			if reason := r.refusal(port, l.https); reason != "" {
+			if reason := r.refusal(port, l.https); reason != "" && !r.loop && !r.behind {
 				return Group{}, Failure{"FailedDeployModel", fmt.Sprintf("port %d: %s", port, reason)}
 			}
 		}
@@ -384,6 +398,6 @@ func (b *builder) buildListener(port int32, https bool, redirectTo int32) (liste
 	if defaults > 1 {
 		return l, errors.New("several default backends")
 	}
-	l.rules = optimise(port, https, l.rules)
+	optimise(port, https, l.rules)
 	return l, nil
 }

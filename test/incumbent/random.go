@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ var (
 		`{"Type":"fixed-response","FixedResponseConfig":{"ContentType":"application/json","StatusCode":"404","MessageBody":"{}"}}`,
 		`{"type":"fixed-response","fixedResponseConfig":{"contentType":"text/plain","statusCode":"404"}}`,
 		`{"type":"fixed-response","fixedResponseConfig":{"statusCode":"503"}}`,
+		`{"type":"fixed-response","fixedResponseConfig":{"contentType":"text/html","statusCode":"204","messageBody":""}}`,
 		`{"type":"redirect","redirectConfig":{"protocol":"HTTPS","port":"443","statusCode":"HTTP_301"}}`,
 		`{"type":"redirect","redirectConfig":{"protocol":"HTTPS","port":"443","statusCode":"HTTP_301"}}`,
 		`{"type":"redirect","redirectConfig":{"host":"new.example.com","path":"/moved/#{path}","query":"#{query}&was=#{host}","statusCode":"HTTP_302"}}`,
@@ -39,6 +41,8 @@ var (
 		`{"type":"redirect","redirectConfig":{"host":"a.example.com","port":"#{port}","statusCode":"HTTP_301"}}`,
 		`{"type":"redirect","redirectConfig":{"host":"a.example.com","query":"seen=1","statusCode":"HTTP_301"}}`,
 		`{"type":"redirect","redirectConfig":{"path":"/b","query":"","statusCode":"HTTP_301"}}`,
+		`{"type":"redirect","redirectConfig":{"host":"#{host}","path":"/#{path}","port":"8443","protocol":"#{protocol}","query":"#{query}","statusCode":"HTTP_302"}}`,
+		`{"type":"redirect","redirectConfig":{"protocol":"#{protocol}","port":"#{port}","query":"#{query}","statusCode":"HTTP_301"}}`,
 		`{"type":"forward","targetGroupARN":"arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/old/0123456789abcdef"}`,
 		`{"type":"forward","targetGroupName":"old"}`,
 		`{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"signed","servicePort":"80"}]}}`,
@@ -53,7 +57,11 @@ var (
 		`[{"field":"http-request-method","httpRequestMethodConfig":{"Values":["GET","HEAD"]}}]`,
 		`[{"field":"query-string","queryStringConfig":{"values":[{"key":"v","value":"1"},{"value":"beta*"}]}}]`,
 		`[{"field":"query-string","queryStringConfig":{"values":[{"key":"v","value":"\\*"}]}},{"field":"query-string","queryStringConfig":{"values":[{"key":"W","value":"x"}]}}]`,
+		`[{"field":"query-string","queryStringConfig":{"values":[{"value":"v=1"}]}}]`,
+		`[{"field":"query-string","queryStringConfig":{"values":[{"key":"*","value":"1"},{"key":"w?","value":"X*"}]}},{"field":"query-string","queryStringConfig":{"values":[{"key":"V","value":"b?ta*"},{"key":"v","value":"1"}]}}]`,
 		`[{"field":"source-ip","sourceIpConfig":{"values":["10.1.0.0/16","192.0.2.7/32"]}}]`,
+		`[{"field":"source-ip","sourceIpConfig":{"values":["10.2.0.9/15","2001:db8::/32"]}},{"field":"http-request-method","httpRequestMethodConfig":{"Values":["POST"]}}]`,
+		`[{"field":"host-header","hostHeaderConfig":{"values":["C.Example.com"]}},{"field":"host-header","hostHeaderConfig":{"values":["?.example.org"]}},{"field":"path-pattern","pathPatternConfig":{"values":["/A"]}}]`,
 		`[{"field":"host-header","hostHeaderConfig":{"values":["c.example.com"]}}]`,
 		`[{"field":"host-header","hostHeaderConfig":{"regexValues":["^[^.]+\\.example\\.com$"]}}]`,
 		`[{"field":"path-pattern","pathPatternConfig":{"values":["/more/*"]}}]`,
@@ -178,6 +186,9 @@ func randomServices(r *rand.Rand, namespace string) []*corev1.Service {
 			signed.Annotations[prefix+name] = value
 		}
 	}
+	if chance(r, 10) {
+		signed.Annotations[prefix+"jwt-validation"] = signIns[3]["jwt-validation"] // it is not read there
+	}
 	inside := service("inside", "http", 80, 0)
 	if chance(r, 97) {
 		inside.Annotations[prefix+"target-type"] = "ip"
@@ -211,7 +222,11 @@ func randomIngress(r *rand.Rand, name string) *networkingv1.Ingress {
 	set(40, "certificate-arn", "arn:cert", "arn:cert, arn:other", "")
 	set(4, "ssl-redirect", "443", "443", "443", "8443")
 	set(20, "unknown-annotation", "{")
+	byExpression := chance(r, 25) // hosts and paths are, which excludes others
 	set(20, "use-regex-path-match", "true", "true", "false")
+	if byExpression {
+		set(80, "use-regex-path-match", "true")
+	}
 	set(10, "backend-protocol", "HTTPS")
 	set(10, "target-type", "ip", "instance")
 	for _, name := range []string{"one", "two", "web"} {
@@ -220,6 +235,10 @@ func randomIngress(r *rand.Rand, name string) *networkingv1.Ingress {
 	for _, name := range []string{"one", "web", "api", "shop"} {
 		set(25, "conditions."+name, conditions...)
 		set(15, "transforms."+name, transforms...)
+		set(3, "transforms."+name, randomTransforms(r))
+		if byExpression {
+			set(60, "conditions."+name, randomConditions(r))
+		}
 	}
 	if chance(r, 15) {
 		for name, value := range one(r, signIns) {
@@ -234,9 +253,25 @@ func randomIngress(r *rand.Rand, name string) *networkingv1.Ingress {
 		ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a.example.com"}, SecretName: "ignored"}}
 	}
 	for range 1 + r.IntN(3) {
-		ing.Spec.Rules = append(ing.Spec.Rules, randomRule(r, ing.Annotations[prefix+"use-regex-path-match"] == "true"))
+		rule := randomRule(r, ing.Annotations[prefix+"use-regex-path-match"] == "true")
+		if byExpression && rule.HTTP != nil && chance(r, 80) {
+			writeExpressions(r, &rule)
+		}
+		ing.Spec.Rules = append(ing.Spec.Rules, rule)
 	}
 	return ing
+}
+
+// writeExpressions gives the paths of a rule expressions, or none, as conditions with expressions want it.
+func writeExpressions(r *rand.Rand, rule *networkingv1.IngressRule) {
+	rule.Host = ""
+	for i := range rule.HTTP.Paths {
+		p := &rule.HTTP.Paths[i]
+		if p.Path = ""; chance(r, 60) {
+			p.Path = "/" + randomExpression(r, pathParts, 0)
+		}
+		p.PathType = new(networkingv1.PathTypeImplementationSpecific)
+	}
 }
 
 func randomRule(r *rand.Rand, regex bool) networkingv1.IngressRule {
@@ -285,8 +320,7 @@ func randomBackend(r *rand.Rand) networkingv1.IngressBackend {
 }
 
 // Requests returns requests at the edges of the rules of a random cluster: most fulfil a rule, or all
-// of it but one part. Its regular expressions are anchored and in lower case: how AWS takes others is not
-// documented.
+// of it but one part.
 func (c Cluster) Requests(seed uint64, n int) []routing.Request {
 	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // reproducible on purpose
 	out := make([]routing.Request, n)
@@ -296,6 +330,9 @@ func (c Cluster) Requests(seed uint64, n int) []routing.Request {
 		if rule := one(r, ing.Spec.Rules); rule.HTTP != nil {
 			p := one(r, rule.HTTP.Paths)
 			host, path = rule.Host, p.Path
+			if _, regexes, err := (member{Ingress: ing}).patterns(p); err == nil && len(regexes) > 0 {
+				path = findable(r, regexes[0])
+			}
 			if p.Backend.Service != nil {
 				name = p.Backend.Service.Name
 			}
@@ -309,7 +346,7 @@ func (c Cluster) Requests(seed uint64, n int) []routing.Request {
 			request.Header[one(r, []string{"X-Team", "x-team", "X-Teams"})] = one(r, [][]string{{"BLUE"}, {"bluer"}, {"red"}, {"reed"}, {"green7"}, {"green77"}, {"none", "rod"}})
 		}
 		for range r.IntN(3) {
-			request.Query[one(r, []string{"v", "V", "w", "other"})] = one(r, [][]string{{"1"}, {"*"}, {"x"}, {"beta"}, {"BETA-2"}, {"0", "1"}, {""}})
+			request.Query[one(r, []string{"v", "V", "w", "wx", "other"})] = one(r, [][]string{{"1"}, {"*"}, {"x"}, {"beta"}, {"BETA-2"}, {"0", "1"}, {""}, {"v=1"}})
 		}
 		extra, _ := readConditions(ing.Annotations, name) // a mistake adds nothing
 		for _, condition := range extra {
@@ -333,7 +370,18 @@ func (c Cluster) randomPort(r *rand.Rand, ing *networkingv1.Ingress) int32 {
 
 // fulfil changes a request so that it fulfils a condition, most of the time.
 func fulfil(r *rand.Rand, c condition, request *routing.Request, host, path *string) {
-	if len(c.globs)+len(c.pairs) == 0 || chance(r, 20) {
+	if len(c.globs)+len(c.regexes)+len(c.pairs) == 0 || chance(r, 20) {
+		return
+	}
+	if len(c.regexes) > 0 {
+		switch text := findable(r, one(r, c.regexes)); c.Field {
+		case "host-header":
+			*host = text
+		case "path-pattern":
+			*path = text
+		default:
+			request.Header[c.name] = []string{text}
+		}
 		return
 	}
 	switch c.Field {
@@ -365,11 +413,14 @@ func fill(r *rand.Rand, glob string) string {
 	return strings.ReplaceAll(filled, "?", one(r, []string{"x", "7", "/"}))
 }
 
+var notInHosts = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
 func nearHost(r *rand.Rand, host string) string {
 	if host == "" {
 		host = one(r, []string{"a.example.com", "c.example.com", "other.test", "x.y.example.com"})
 	}
 	host = strings.ReplaceAll(host, "*", one(r, []string{"a", "x", "x.y", "x.a"}))
+	host = notInHosts.ReplaceAllString(host, "x")
 	switch r.IntN(12) {
 	case 0:
 		return strings.ToUpper(host)
@@ -378,8 +429,9 @@ func nearHost(r *rand.Rand, host string) string {
 	case 2:
 		return "x." + host
 	case 3:
-		_, parent, _ := strings.Cut(host, ".")
-		return parent
+		if _, parent, _ := strings.Cut(host, "."); parent != "" {
+			return parent
+		}
 	case 4:
 		return host + ".test"
 	}
@@ -387,11 +439,7 @@ func nearHost(r *rand.Rand, host string) string {
 }
 
 func nearPath(r *rand.Rand, path string) string {
-	if strings.HasPrefix(path, "/^") {
-		path = one(r, []string{"/a/1", "/a/x", "/a/12/", "/b", "/b/x", "/ba", "/x/b", "/"})
-	} else {
-		path = "/" + strings.TrimPrefix(fill(r, path), "/")
-	}
+	path = "/" + strings.TrimPrefix(fill(r, path), "/")
 	switch r.IntN(14) {
 	case 0:
 		return path + "/"

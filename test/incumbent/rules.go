@@ -19,6 +19,8 @@ type rule struct {
 	refused    string // a value of auth that AWS refuses
 	transforms []transform
 	answer     Answer
+	// The controller drops the rule: as a redirect to itself, or behind another one.
+	loop, behind bool
 }
 
 // A condition is a condition of the annotation conditions.${name}, and of the load balancer. Go reads
@@ -192,16 +194,14 @@ func (m member) conditions(host string, path networkingv1.HTTPIngressPath, extra
 	return out, nil
 }
 
-// optimise drops redirects to themselves, and then rules behind a redirect that takes all of their
+// optimise marks redirects to themselves, and then rules behind a redirect that takes all of their
 // requests (rule_optimizer.go:47-85). Both look at hosts and paths as texts.
-func optimise(port int32, https bool, rules []rule) []rule {
-	var kept []rule
-	for _, r := range rules {
-		if !r.loops(port, https) && !slices.ContainsFunc(kept, func(before rule) bool { return before.shadows(r) }) {
-			kept = append(kept, r)
-		}
+func optimise(port int32, https bool, rules []rule) {
+	for i := range rules {
+		r := &rules[i]
+		r.loop = r.loops(port, https)
+		r.behind = slices.ContainsFunc(rules[:i], func(before rule) bool { return !before.loop && !before.behind && before.shadows(*r) })
 	}
-	return kept
 }
 
 // hostsAndPaths returns the texts of host and path conditions. Hosts by regexValues are missing, as in

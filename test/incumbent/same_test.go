@@ -242,6 +242,9 @@ func signIn(a *routing.Auth) string {
 // circle is a redirect that changes at most the host, to the one that it is for.
 var circle = regexp.MustCompile(`30[12] https?://[^/]*/#\{path\}\?#\{query\}$`)
 
+// quoted is what authors wrote, in a message.
+var quoted = regexp.MustCompile(`"([^"\\]|\\.)*"…?`)
+
 var noWeight = regexp.MustCompile(`forward [^ ,]*\*0(,|$)`)
 
 // normal returns the answer of the evaluator in the words of said.
@@ -268,7 +271,7 @@ func TestTheDialectAnswersAsTheController(t *testing.T) {
 			counts["groups"]++
 			if why := w.refused[name]; why != "" {
 				counts["refused"]++
-				counts["refused: "+why[strings.LastIndex(why, "]")+1:]]++
+				counts["refused: "+quoted.ReplaceAllString(why[strings.Index(why, ": ")+2:], "_")]++
 				continue
 			}
 			built, is := w.builds[name]
@@ -364,25 +367,6 @@ func (w world) signs(group string) bool {
 	})
 }
 
-// redirects reports whether an Ingress of a group has a redirect with more hosts or paths by values or
-// regular expressions. The controller drops more than it should of these (rule_optimizer.go).
-func (w world) redirects(group, by string) bool {
-	return slices.ContainsFunc(w.members[group], func(m compiler.Member) bool {
-		for _, ing := range w.cluster.Ingresses {
-			for key, value := range ing.Annotations {
-				_, name, _ := strings.Cut(key, "conditions.")
-				if ing.Namespace == m.Namespace && ing.Name == m.Name && name != "" &&
-					(strings.Contains(value, "host-header") || strings.Contains(value, "path-pattern")) &&
-					strings.Contains(value, by) &&
-					strings.Contains(ing.Annotations["alb.ingress.kubernetes.io/actions."+name], `"redirect"`) {
-					return true
-				}
-			}
-		}
-		return false
-	})
-}
-
 // tells returns the difference that a verdict of a group announces; "" if none does.
 func (w world) tells(group string, r routing.Request, want, got string) string {
 	has := func(key string) bool {
@@ -397,6 +381,8 @@ func (w world) tells(group string, r routing.Request, want, got string) string {
 			return false
 		})
 	}
+	behind, all := w.groups[group].Undropped(r)
+	withoutQuery := strings.TrimSuffix(got, "?#{query}")
 	switch {
 	case has("ssl-redirect") && strings.HasPrefix(want, "301 https://#{host}:") && strings.HasPrefix(r.Path, routing.ChallengePath.Value):
 		return "ACME challenges are let through"
@@ -406,11 +392,11 @@ func (w world) tells(group string, r routing.Request, want, got string) string {
 		return d.Reason == diag.RedirectLoop && (circle.MatchString(want) || strings.HasSuffix(want, fmt.Sprintf("://#{host}:%d%s", r.Port, r.Path)))
 	}):
 		return leftOut
-	case w.redirects(group, "regexValues"):
+	case got == normal(behind), withoutQuery == normal(behind):
 		return "rules behind a redirect for hosts by expressions are served"
-	case w.redirects(group, "values") && strings.Contains(got, " http"):
+	case got == normal(all), withoutQuery == normal(all):
 		return "hosts and paths beside the one that is redirected to are redirected"
-	case want+"?#{query}" == got:
+	case withoutQuery == want:
 		return "the query is kept"
 	case (got == "503" || strings.HasPrefix(got, "302 https://#{host}:") && strings.HasSuffix(got, "/#{path}?#{query}")) && (has("auth-type") || has("jwt-validation") || w.signs(group)):
 		return "no request over HTTP is forwarded without a sign-in"
