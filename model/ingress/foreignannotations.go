@@ -136,12 +136,12 @@ func tellForeign(c *Class, settings []foreign.Setting, of string,
 
 // describeConsequence describes how requests are served without the effect of settings.
 func describeConsequence(settings []foreign.Setting, severity diag.Severity) string {
-	it, restricts, ask := "it", "It restricts who is answered", "It asks for HTTPS"
+	it, has, restricts, ask := "it", "it has", "It restricts who is answered", "It asks for HTTPS"
 	if len(settings) > 1 {
-		it, restricts, ask = "them", "They restrict who is answered", "They ask for HTTPS"
+		it, has, restricts, ask = "them", "they have", "They restrict who is answered", "They ask for HTTPS"
 	}
 	if settings[0].Effect == foreign.Changes {
-		return "; requests are answered without " + it
+		return "; " + has + " no effect"
 	}
 	without := "more %s be exposed without " + it
 	insecure := func(s foreign.Setting) bool { return !s.Secures }

@@ -331,7 +331,7 @@ var Table = []Setting{
 		About:   Ingress, Merge: Own, Example: `{"moved": {"redirect": {"host": "www.example.com"}}}`,
 		Doc: "Backends that only this Ingress has, at most 100. A path names one as it names an object: " +
 			"`resource: {apiGroup: fairlead.dev, kind: Backend, name: moved}`. An object of the same name is " +
-			"not looked at. They change with the Ingress, in one step.",
+			"not used. They change with the Ingress, in one step.",
 		Longest: LongestBackends,
 		Good: []string{`{"a": {"fixedResponse": {"statusCode": 404}}}`,
 			"moved: {redirect: {scheme: https, statusCode: 301}}"},
