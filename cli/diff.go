@@ -197,7 +197,7 @@ func (o *opposite) sides(
 	in.Files = append(in.Files, args...)
 	if !in.FromFiles() {
 		return before, after, errors.New(
-			"which files? diff takes those that are compared with --base or --live")
+			"no files are given: name those to compare with --base or --live")
 	}
 	if !o.live {
 		return o.sinceBase(cmd, in)
@@ -250,7 +250,7 @@ func (o opposite) wantTwo(in source.Input, args []string) error {
 		return errors.New("-f and -k name one configuration, which --base or --live compare with " +
 			"another one: name two directories or files as arguments instead")
 	case len(names) == 0:
-		return errors.New("which two configurations? Name two directories or files, or one with " +
+		return errors.New("no configurations are given: name two directories or files, or one with " +
 			"--base REVISION or --live; --old-state or --new-state stands for one of two")
 	case len(names) == 1:
 		return fmt.Errorf("%s is one configuration, and diff compares two: name a second directory "+

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -20,13 +19,13 @@ func fitHelp(root *cobra.Command) {
 		out := cmd.OutOrStdout()
 		width := output.Width(out)
 		before := "  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name())
-		line := fill(before+cmd.Use, spaces, "      ", "", width-len(" [flags]"))
+		line := output.Fill(before+cmd.Use, output.Words, "      ", "", width-len(" [flags]"))
 		cmd.Use = strings.TrimPrefix(line, before)
 		cmd.Long = flow(cmd.Long, width)
 		cmd.Example = flowExamples(cmd.Example, width)
 		for _, below := range cmd.Commands() {
 			name := fmt.Sprintf("  %-*s ", below.NamePadding(), below.Name())
-			line := fill(name+below.Short, afterName, strings.Repeat(" ", len(name)), "", width)
+			line := output.Fill(name+below.Short, afterName, strings.Repeat(" ", len(name)), "", width)
 			below.Short = strings.TrimPrefix(line, name)
 		}
 		var text strings.Builder
@@ -41,7 +40,6 @@ const usageColumn = 28
 
 // The words of lines.
 var (
-	spaces    = regexp.MustCompile(`^ +[^ ]+|[^ ]+`)
 	afterName = regexp.MustCompile(`^ +[^ ]+ +[^ ]+|[^ ]+`)
 	afterFlag = regexp.MustCompile(fmt.Sprintf(`^.{%d}[^ ]+|[^ ]+`, usageColumn))
 	quoted    = regexp.MustCompile(`^ +[^ ]+|('[^']*'|[^ '])+`) // text in quotes is one word
@@ -52,7 +50,7 @@ func flow(text string, width int) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
 		if strings.TrimLeft(p, " \t") == p {
-			paragraphs[i] = fill(strings.ReplaceAll(p, "\n", " "), spaces, "", "", width)
+			paragraphs[i] = output.Fill(strings.ReplaceAll(p, "\n", " "), output.Words, "", "", width)
 		}
 	}
 	return strings.Join(paragraphs, "\n\n")
@@ -63,9 +61,9 @@ func flowExamples(text string, width int) string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.HasPrefix(line, "  # ") {
-			line = fill(line, spaces, "  # ", "", width)
+			line = output.Fill(line, output.Words, "  # ", "", width)
 		} else {
-			line = fill(line, quoted, "      ", ` \`, width)
+			line = output.Fill(line, quoted, "      ", ` \`, width)
 		}
 		out = append(out, line)
 	}
@@ -81,30 +79,8 @@ func flowFlags(text string, width int) string {
 		found := flagLine.FindStringSubmatch(line)
 		name, usage, indent := found[1], found[2], strings.Repeat(" ", usageColumn)
 		if len(name) > usageColumn-2 {
-			return name + "\n" + fill(indent+usage, afterFlag, indent, "", width)
+			return name + "\n" + output.Fill(indent+usage, afterFlag, indent, "", width)
 		}
-		return fill(fmt.Sprintf("%-*s%s", usageColumn, name, usage), afterFlag, indent, "", width)
+		return output.Fill(fmt.Sprintf("%-*s%s", usageColumn, name, usage), afterFlag, indent, "", width)
 	})
-}
-
-// fill breaks a line between words, so that no line has more characters than width. Lines after the first
-// one begin with an indent; all but the last one end in the same way.
-func fill(line string, words *regexp.Regexp, indent, end string, width int) string {
-	var out strings.Builder
-	column := 0
-	for i, word := range words.FindAllString(line, -1) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case column+1+n+utf8.RuneCountInString(end) > width:
-			out.WriteString(end + "\n" + indent)
-			column = utf8.RuneCountInString(indent)
-		default:
-			out.WriteByte(' ')
-			column++
-		}
-		out.WriteString(word)
-		column += n
-	}
-	return out.String()
 }

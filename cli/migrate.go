@@ -97,7 +97,7 @@ func newMigrate(with access.Clouds) *cobra.Command {
 func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
 	switch {
 	case m.From == "":
-		return errors.New("which controller were the Ingresses written for? --from alb is for the AWS " +
+		return errors.New("no controller is given: --from alb is for the AWS " +
 			"Load Balancer Controller")
 	case m.live && m.FromFiles():
 		return errors.New("--live reads the cluster, and no files: leave out one of them")

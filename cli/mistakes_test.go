@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,14 +100,14 @@ func TestMistakesInCommandLines(t *testing.T) {
 	const twice, atBase = "standard input can be read once", " is no file of a git repository"
 	const url = "https://a.example.com/x.yaml"
 	for name, c := range map[string]struct{ line, want string }{
-		"no files to validate":        {"validate", "which manifests? name files or directories"},
+		"no files to validate":        {"validate", "no manifests are given: name files or directories"},
 		"diff of two with -f":         {"diff -f DIR -f DIR", "-f and -k name one configuration"},
 		"diff of two with -k":         {"diff -k DIR DIR", "-f and -k name one configuration"},
-		"diff of nothing":             {"diff", "error: which two configurations? Name two directories or files"},
+		"diff of nothing":             {"diff", "error: no configurations are given: name two directories or files"},
 		"diff of one":                 {"diff w1", "error: w1 is one configuration, and diff compares two: name a second directory or file, or add --base REVISION or --live\n"},
 		"diff of one state":           {"diff --old-state w1.json", "error: --old-state w1.json is one configuration, and diff compares two"},
 		"diff of three":               {"diff w1 w2 w3", "error: 3 configurations are named, and diff compares two\n"},
-		"replay without logs":         {"replay DIR", "error: which logs? --logs names a file or a directory of access logs\n"},
+		"replay without logs":         {"replay DIR", "error: no logs are given: --logs names a file or a directory of access logs\n"},
 		"diff of one input":           {"diff - -", twice},
 		"verify of one input":         {"verify - --expect -", twice},
 		"replay of one input":         {"replay - --logs -", twice},
@@ -211,7 +212,7 @@ func TestAMistakeOfAPipelineIsNamed(t *testing.T) {
 	repository(t, map[string]string{"m/a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML, "accepted.yaml": "accept: [{id: a}]\n"})
 	t.Setenv("KUBECONFIG", "nowhere")
 	for command, want := range map[string]string{
-		"verify m": "error: which expectations? --expect names a file with what must be true of requests\n",
+		"verify m": "error: no expectations are given: --expect names a file with what must be true of requests\n",
 		"diff --base 0000000000000000000000000000000000000000 m": "error: there is no revision 0000000000000000000000000000000000000000: CI systems write zeros",
 		"diff --base main --accept accepted.yaml m":              "error: --accept main:accepted.yaml: line 1: reason is missing\n",
 	} {
@@ -221,5 +222,23 @@ func TestAMistakeOfAPipelineIsNamed(t *testing.T) {
 	}
 	if got := fairlead(t, "check", "--context", "nosuch"); got.code != exitFail || !strings.Contains(got.out, `context "nosuch" does not exist`) {
 		t.Errorf("check: %+v", got)
+	}
+}
+
+// TestValidateFoldsNotes: a directory of Ingresses without their Services is one line and not one for each. Errors and
+// warnings that name different things have a line each.
+func TestValidateFoldsNotes(t *testing.T) {
+	files := map[string]string{}
+	for i := range 30 {
+		name := fmt.Sprint("web", i)
+		text := ingressYAML(name, name+".example.com", "/")
+		files[name+".yaml"] = strings.Replace(text, "{name: web, port", "{name: "+name+", port", 1)
+	}
+	files["a.yaml"] = strings.Replace(refusedYAML(), "name: web,", "name: a,", 1)
+	files["b.yaml"] = strings.Replace(files["a.yaml"], "name: a,", "name: b,", 1)
+	got := fairlead(t, "validate", directory(t, files))
+	if strings.Count(got.out, "ServiceMissing") != 1 || !strings.Contains(got.out, "\n  29 more like it: ") ||
+		strings.Count(got.out, ": error AnnotationInvalid") != 2 {
+		t.Errorf("%s%s", got.out, got.err)
 	}
 }

@@ -90,7 +90,7 @@ func newReplay(with access.Clouds) *cobra.Command {
 		Example: replayExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(in.logs) == 0 {
-				return errors.New("which logs? --logs names a file or a directory of access logs")
+				return errors.New("no logs are given: --logs names a file or a directory of access logs")
 			}
 			in.Files = append(in.Files, args...)
 			return runReplay(cmd, with, in, format)

@@ -235,7 +235,7 @@ func TestWrongUsesOfReplay(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no logs":                     {[]string{dir}, "which logs? --logs names"},
+		"no logs":                     {[]string{dir}, "no logs are given: --logs names"},
 		"no Ingresses":                {[]string{"--logs", log}, "no Ingresses are given"},
 		"a file that is not there":    {[]string{dir, "--logs", "none.log"}, "reading logs: none.log: no such file"},
 		"a pattern without files":     {[]string{dir, "--logs", "none*.log"}, "there is no such file"},

@@ -54,7 +54,7 @@ func newValidate(with access.Clouds) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Files = append(in.Files, args...)
 			if !in.FromFiles() {
-				return errors.New("which manifests? name files or directories")
+				return errors.New("no manifests are given: name files or directories")
 			}
 			return runValidate(cmd, with, &in, namespace, format, failOn)
 		},
@@ -175,21 +175,28 @@ func (v validation) sarif(in *source.Input) any {
 }
 
 // print prints the findings for people: a line for each, in the form of compilers, and a summary. Warnings
-// and notes that say the same of several objects have one line together.
+// that say the same have one line together, and so have notes that differ only in what they name.
 func (v validation) print(w io.Writer) error {
 	type same struct {
 		severity diag.Severity
 		reason   diag.Reason
 		message  string
 	}
+	keyOf := func(f validationFinding) same {
+		key := same{f.Severity, f.Reason, f.Message}
+		if f.Severity == diag.Info {
+			key.message = output.Outline(f.Message)
+		}
+		return key
+	}
 	others := map[same][]string{}
 	for _, f := range v.Findings {
-		key := same{f.Severity, f.Reason, f.Message}
+		key := keyOf(f)
 		others[key] = append(others[key], f.Source+" "+inBrackets(f.place()))
 	}
 	colour := output.PaletteOf(w)
 	for _, f := range v.Findings {
-		key := same{f.Severity, f.Reason, f.Message}
+		key := keyOf(f)
 		alike := others[key]
 		if f.Severity != diag.Error {
 			others[key] = nil
@@ -197,13 +204,18 @@ func (v validation) print(w io.Writer) error {
 		if len(alike) == 0 {
 			continue // it has a line
 		}
-		text := strings.TrimSpace(fmt.Sprintf("%s %s", f.Reason, f.Source))
-		if _, err := fmt.Fprintf(w, "%s: %s %s\n", printable.Line(f.place()), colour.Severity(f.Severity),
-			printable.Line(text+": "+f.Message)); err != nil {
+		place := printable.Line(f.place())
+		text := strings.TrimSpace(fmt.Sprintf("%s %s", f.Reason, f.Source)) + ": " + f.Message
+		text = output.Wrap(w, printable.Line(text), len(place)+len(":  ")+len(f.Severity))
+		if _, err := fmt.Fprintf(w, "%s: %s %s\n", place, colour.Severity(f.Severity), text); err != nil {
 			return err
 		}
 		if more := alike[1:]; len(more) > 0 && f.Severity != diag.Error {
-			if err := printAlike(w, more); err != nil {
+			like := "the same in %d more"
+			if f.Severity == diag.Info {
+				like = "%d more like it"
+			}
+			if err := printAlike(w, like, more); err != nil {
 				return err
 			}
 		}
@@ -212,10 +224,10 @@ func (v validation) print(w io.Writer) error {
 	return err
 }
 
-// printAlike prints where else the finding above was made.
-func printAlike(w io.Writer, names []string) error {
+// printAlike prints where else findings like the one above were made.
+func printAlike(w io.Writer, like string, names []string) error {
 	const most = 3
-	text := fmt.Sprintf("the same in %d more: %s", len(names), strings.Join(names[:min(most, len(names))], ", "))
+	text := fmt.Sprintf(like+": %s", len(names), strings.Join(names[:min(most, len(names))], ", "))
 	if len(names) > most {
 		text += ", …; -o json has all"
 	}

@@ -104,7 +104,7 @@ func runVerify(
 	cmd *cobra.Command, with access.Clouds, in verified, format output.Format,
 ) error {
 	if len(in.expectations) == 0 {
-		return errors.New("which expectations? --expect names a file with what must be true of requests")
+		return errors.New("no expectations are given: --expect names a file with what must be true of requests")
 	}
 	if err := source.OneStdin(in.expectations, in.Files); err != nil {
 		return err

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -23,12 +26,62 @@ const (
 
 // Width returns how many characters a line of text can have.
 func Width(w io.Writer) int {
-	if file, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			return min(width, widest)
-		}
+	if columns, is := terminal(w); is {
+		return min(columns, widest)
 	}
 	return usual
+}
+
+// terminal returns the columns of a terminal, or false for what is none.
+func terminal(w io.Writer) (columns int, is bool) {
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	return columns, err == nil && columns > 0
+}
+
+// Wrap returns a text that begins at a column with line breaks for a terminal, if it is too long for one line: the
+// parts that semicolons end have lines of their own. For a file, a text stays one line.
+func Wrap(w io.Writer, text string, column int) string {
+	columns, is := terminal(w)
+	if !is || column+utf8.RuneCountInString(text) <= columns {
+		return text
+	}
+	const indent = "      "
+	var lines []string
+	start := strings.Repeat(" ", column)
+	for part := range strings.SplitAfterSeq(text, "; ") {
+		line := Fill(start+strings.TrimSpace(part), Words, indent, "", columns)
+		lines, start = append(lines, line), indent
+	}
+	return strings.TrimLeft(strings.Join(lines, "\n"), " ")
+}
+
+// Words matches the words of a line. White space at its beginning is a part of the first one.
+var Words = regexp.MustCompile(`^ +[^ ]+|[^ ]+`)
+
+// Fill breaks a line between words, so that no line has more characters than width. Lines after the first
+// one begin with an indent; all but the last one end in the same way.
+func Fill(line string, words *regexp.Regexp, indent, end string, width int) string {
+	var out strings.Builder
+	column := 0
+	for i, word := range words.FindAllString(line, -1) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n+utf8.RuneCountInString(end) > width:
+			out.WriteString(end + "\n" + indent)
+			column = utf8.RuneCountInString(indent)
+		default:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(word)
+		column += n
+	}
+	return out.String()
 }
 
 // Palette reports whether to colour the text that is printed.

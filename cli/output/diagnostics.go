@@ -27,17 +27,18 @@ func Diagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour Palette) err
 	}
 	count := map[string]int{}
 	for _, d := range diagnostics {
-		count[outline(d)]++
+		count[outlineOf(d)]++
 	}
 	var b strings.Builder
 	b.WriteString("Diagnostics:\n")
 	printed := map[string]int{}
 	for _, d := range diagnostics {
-		same := outline(d)
+		same := outlineOf(d)
 		printed[same]++
 		switch at := printed[same]; {
 		case count[same] <= unfolded || at <= alike:
 			line := printable.Line(fmt.Sprintf("%s %s: %s", d.Reason, d.Source, d.Message))
+			line = Wrap(w, line, len("   ")+len(d.Severity))
 			fmt.Fprintf(&b, "  %s %s\n", colour.Severity(d.Severity), line)
 		case at == alike+1:
 			fmt.Fprintf(&b, "  %s %s: %d more like the last one; -o json and -o yaml have all\n",
@@ -53,15 +54,20 @@ func Diagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour Palette) err
 // specific matches what names objects in a message: words with digits, dots, slashes or quotes.
 var specific = regexp.MustCompile("[^ ]*[-0-9./:*`\"\\[\\]][^ ]*")
 
-// outline is equal for diagnostics that differ only in the objects, fields and numbers that they
+// outlineOf is equal for diagnostics that differ only in the objects, fields and numbers that they
 // name.
-func outline(d diag.Diagnostic) string {
-	words := strings.Fields(d.Message)
+func outlineOf(d diag.Diagnostic) string {
+	return strings.Join([]string{Outline(d.Message, d.Source.Name, d.Source.Namespace),
+		string(d.Severity), string(d.Reason), d.Source.Kind}, " ")
+}
+
+// Outline returns a message without the objects, fields and numbers that it names.
+func Outline(message string, names ...string) string {
+	words := strings.Fields(message)
 	for i, word := range words {
-		own := slices.Contains([]string{d.Source.Name, d.Source.Namespace}, strings.Trim(word, ",;:"))
-		if own || specific.MatchString(word) {
+		if slices.Contains(names, strings.Trim(word, ",;:")) || specific.MatchString(word) {
 			words[i] = "…"
 		}
 	}
-	return strings.Join(append(words, string(d.Severity), string(d.Reason), d.Source.Kind), " ")
+	return strings.Join(words, " ")
 }

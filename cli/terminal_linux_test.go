@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -102,6 +103,36 @@ func TestHelpSaysTheSameInEachWidth(t *testing.T) {
 		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", " ")) {
 			if line = strings.Join(strings.Fields(strings.TrimLeft(line, " #")), " "); !strings.Contains(joined, line) {
 				t.Errorf("fairlead %s --help lacks the example %q in\n%s", cmd.Name(), line, help)
+			}
+		}
+	}
+}
+
+// TestDiagnosticsFitTheTerminal has a diagnostic with many annotations: it has the words that a file would have, and
+// each annotation begins a line.
+func TestDiagnosticsFitTheTerminal(t *testing.T) {
+	t.Setenv("NO_COLOR", "1") //nolint:misspell // it is spelt this way everywhere
+	foreign := strings.Replace(ingressYAML("web", "a.example.com", "/"), "namespace: shop}",
+		"namespace: shop, annotations: {nginx.ingress.kubernetes.io/affinity: cookie, nginx.ingress.kubernetes.io/proxy-read-timeout: '60', "+
+			"nginx.ingress.kubernetes.io/rewrite-target: /, nginx.ingress.kubernetes.io/proxy-body-size: 8m}}", 1)
+	file := filepath.Join(directory(t, map[string]string{"a.yaml": foreign}), "a.yaml")
+	t.Chdir(filepath.Dir(file))
+	for _, command := range []string{"plan", "validate"} {
+		plain := fairlead(t, command, "a.yaml").out
+		out, text := terminal(t, 72)
+		Run(t.Context(), []string{command, "a.yaml"}, testProviders(), Streams{In: strings.NewReader(""), Out: out, Err: out})
+		shown := text()
+		if strings.Join(strings.Fields(shown), " ") != strings.Join(strings.Fields(plain), " ") || strings.Count(plain, "AnnotationForeign") != 1 {
+			t.Errorf("%s prints\n%s\non a terminal, and otherwise\n%s", command, shown, plain)
+		}
+		for line := range strings.Lines(shown) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 72 && strings.Contains(line, "nginx") {
+				t.Errorf("%s prints a line of %d characters: %s", command, n, line)
+			}
+		}
+		for _, begins := range []string{"\n      proxy-read-timeout (instead: ", "\n      rewrite-target (instead: "} {
+			if !strings.Contains(shown, begins) {
+				t.Errorf("%s lacks %q in\n%s", command, begins, shown)
 			}
 		}
 	}
