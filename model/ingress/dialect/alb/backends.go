@@ -24,17 +24,19 @@ type action struct {
 		ContentType, MessageBody string
 		StatusCode               string
 	}
-	RedirectConfig *struct {
-		Host, Path, Port, Protocol, Query *string
-		StatusCode                        string
-	}
-	ForwardConfig *struct {
+	RedirectConfig *redirectConfig
+	ForwardConfig  *struct {
 		TargetGroups                []targetGroup
 		TargetGroupStickinessConfig *struct {
 			Enabled         *bool
 			DurationSeconds *int32
 		}
 	}
+}
+
+type redirectConfig struct {
+	Host, Path, Port, Protocol, Query *string
+	StatusCode                        string
 }
 
 type targetGroup struct {

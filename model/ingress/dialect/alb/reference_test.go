@@ -35,6 +35,9 @@ effect, and opens nothing. ` + "`refused`" + `: an Ingress with it is not served
 its name reads like a restriction, and dropped otherwise. ` + "`fairlead explain --all`" + ` says what became of those of your
 Ingresses. Those with a star are read on Services, too, where they take priority.
 
+A regular expression is taken to be searched for in a host, a path or a header, with ` + "`^` and `$`" + ` for the ends. AWS does not
+document this: write both, and ` + "`.*`" + ` where there may be more text.
+
 | Annotation, with an example | In Fairlead's own words | |
 |---|---|---|
 `)

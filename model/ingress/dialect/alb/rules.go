@@ -139,13 +139,12 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 			"cannot have values and expressions for its host or its path, and the other controller serves none of the group"})
 	}
 	redirects := len(r.hostRedirects)
-	if spec != nil && spec.Redirect != nil {
-		r.noteRedirect(theirs, host, p, extra, written && regex, name, from+of)
-	}
 	patterns := slices.Concat(patternsOf(p), extra.paths, extra.pathRegexes)
 	var redirect *v1alpha1.Redirect
-	if spec != nil {
+	var loops func(v1alpha1.ListenPort) bool
+	if spec != nil && spec.Redirect != nil {
 		redirect = spec.Redirect
+		loops = r.noteRedirect(theirs, host, p, to, extra, p.Path != "" && written && regex, from+of)
 	}
 	p.Backend = to
 	paths := r.alternatives(p, extra, regex, expressions)
@@ -156,7 +155,7 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 				return
 			}
 			r.wrote(p.Backend, h, writtenPath{host: h, path: pathOf(&paths[i], expressions), patterns: patterns, when: extra.entry,
-				redirect: redirect, backend: name, from: from + of})
+				redirect: redirect, loops: loops, backend: to, from: from + of})
 		}
 	}
 	if len(globs)+len(regexes) == 0 {
@@ -166,7 +165,7 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 	for i := range paths {
 		r.add("", &paths[i], from, of)
 		r.wrote(p.Backend, example, writtenPath{path: pathOf(&paths[i], expressions), patterns: patterns, when: extra.entry,
-			globs: globs, expressions: regexes, redirect: redirect, backend: name, from: from + of})
+			globs: globs, expressions: regexes, redirect: redirect, loops: loops, backend: to, from: from + of})
 		for j := redirects; j < len(r.hostRedirects); j++ {
 			r.hostRedirects[j].after = len(r.written)
 		}
@@ -179,27 +178,38 @@ func (r *reader) path(host string, p networkingv1.HTTPIngressPath, from, of stri
 	}
 }
 
-// noteRedirect notes what is changed of a redirect and its conditions.
-func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPath, extra conditions, regex bool,
-	backend, path string) {
+// noteRedirect notes what is changed of a redirect and its conditions. It returns the ports on which the other
+// controller takes it for one to itself; nil for none.
+func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPath, to networkingv1.IngressBackend,
+	extra conditions, regex bool, path string) (loops func(v1alpha1.ListenPort) bool) {
+	hosts := extra.hosts
+	if host != "" {
+		hosts = append([]string{host}, hosts...)
+	}
+	paths := slices.Concat(patternsOf(p), extra.paths, extra.pathRegexes)
+	if len(extra.pathRegexes) == 0 && !regex {
+		loops = r.loopsOf(theirs, hosts, paths)
+	}
 	c := change{key: Prefix + "conditions." + theirs, when: extra.entry, after: len(r.written)}
-	if len(extra.hostRegexes) > 0 && extra.entry.empty() {
-		c.message = "rules for the same paths behind this redirect are served; the other controller drops them, whatever " +
+	if len(extra.hostRegexes) > 0 && extra.entry.empty() && len(r.hostRedirects) < mostChanges {
+		dropped := c
+		dropped.message = "rules for the same paths behind this redirect are served; the other controller drops them, whatever " +
 			"their hosts (rule_optimizer.go)"
-		paths := slices.Concat(patternsOf(p), extra.paths, extra.pathRegexes)
 		if len(paths) == 0 {
 			paths = []string{"/*"}
 		}
-		if len(r.hostRedirects) < mostChanges {
-			r.hostRedirects = append(r.hostRedirects, hostRedirect{c, hostsOfExpressions(extra.hostRegexes), paths})
+		if loops != nil {
+			dropped.on = func(l v1alpha1.ListenPort) bool { return !loops(l) }
 		}
+		r.hostRedirects = append(r.hostRedirects, hostRedirect{dropped, hostsOfExpressions(extra.hostRegexes), paths})
 	}
-	if len(extra.hosts)+len(extra.paths) > 0 && !regex {
+	if len(extra.hosts)+len(extra.paths) > 0 && loops != nil {
 		c.message = "of hosts and paths that are redirected to one of them, only that one is left out; the other controller " +
 			"leaves all of them out (rule_optimizer.go)"
-		c.leftOut, c.backend = path, backend
-		r.noteCircles(theirs, host, p, extra, c)
+		c.leftOut, c.backend, c.on = path, to, loops
+		r.noteCircles(theirs, hosts, p, extra, c)
 	}
+	return loops
 }
 
 // wrote remembers a path that was written, and what is changed of the requests to its backend.

@@ -1,10 +1,10 @@
 package alb
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,14 +25,15 @@ import (
 type change struct {
 	service, key string // the annotation that leads to it
 	message      string
-	plain        bool   // of requests over HTTP alone
-	host         string // of rules, with wildcards
+	plain        bool                           // of requests over HTTP alone
+	on           func(v1alpha1.ListenPort) bool // of requests to these ports alone; nil for all
+	host         string                         // of rules, with wildcards
 	path         routing.Path
 	query        string
-	when         entry  // which they fulfil
-	leftOut      string // the author's path that the other controller leaves out; "" if it does not
-	backend      string // then, that of the path
-	after        int    // how many paths are before it in the Ingress
+	when         entry                       // which they fulfil
+	leftOut      string                      // the author's path that the other controller leaves out; "" if it does not
+	backend      networkingv1.IngressBackend // then, that of the path
+	after        int                         // how many paths are before it in the Ingress
 }
 
 // Bounds of the search. What is beyond them is told without being changed.
@@ -100,18 +101,47 @@ func (r *reader) showRedirect() {
 		return
 	}
 	v := &r.out.Verdicts[at]
-	for host, path := range map[string]string{r.anyHost(): "/.well-known/acme-challenge/x", "any.example": "/"} {
-		taken := slices.IndexFunc(r.written, func(w writtenPath) bool {
-			return hasHost(w.host, host) && w.when.empty() && w.globs == nil && w.expressions == nil && r.tries(1) && w.path.Matches(path)
-		})
-		challenge := path != "/" && (taken < 0 || r.written[taken].redirect == nil)
-		if unmatched := path == "/" && taken < 0 && r.Spec.DefaultBackend == nil; challenge || unmatched && v.Request.URL == "" {
-			v.Request = compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d%s", host, insecure[0], path)}
+	ask := func(host, path string) {
+		v.Request = compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d%s", host, insecure[0], routing.Sendable(path))}
+	}
+	const challenge = "/.well-known/acme-challenge/x"
+	host := r.anyHost()
+	taken := slices.IndexFunc(r.written, func(w writtenPath) bool {
+		return hasHost(w.host, host) && w.when.empty() && w.globs == nil && w.expressions == nil && r.tries(1) && w.path.Matches(challenge)
+	})
+	if taken < 0 || r.letsThrough(r.written[taken]) {
+		ask(host, challenge)
+		return
+	}
+	for _, host := range []string{"any.example", host} {
+		if path, found := r.unmatched(host); found && r.Spec.DefaultBackend == nil {
+			ask(host, path)
+			return
 		}
 	}
-	if v.Request.URL == "" {
-		v.Outcome, v.Message = dialect.Same, ""
+	v.Outcome, v.Message = dialect.Same, ""
+}
+
+// unmatched returns a path that no path for a host matches.
+func (r *reader) unmatched(host string) (string, bool) {
+	var out []*language.Language
+	for _, w := range r.written {
+		if hasHost(w.host, host) && len(out) < mostChanges {
+			out = append(out, language.OfPath(w.path))
+		}
 	}
+	path, found := r.textOf([]*language.Language{language.OfPath(routing.Root)}, out)
+	return path, found && len(out) < mostChanges
+}
+
+// letsThrough reports whether a path is not redirected to HTTPS for ACME challenges. One by an expression is, unless
+// it matches all of them.
+func (r *reader) letsThrough(w writtenPath) bool {
+	if w.redirect != nil || w.path.Type != routing.Regex {
+		return w.redirect == nil
+	}
+	_, others := r.textOf([]*language.Language{language.OfPath(routing.ChallengePath)}, []*language.Language{language.OfPath(w.path)})
+	return !others
 }
 
 // requestOf returns a request of a change. It reports false if an earlier path has it, or no port.
@@ -139,10 +169,14 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 		hosts = append(hosts, r.otherHosts(c.after)...)
 	}
 	try := func(scheme string, port int32) bool {
+		at := v1alpha1.ListenPort{Protocol: strings.ToUpper(scheme), Port: port}
+		if c.on != nil && !c.on(at) {
+			return false
+		}
 		for _, out.Method = range methods {
 			for _, host := range hosts {
 				unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(scheme, port) }
-				if path, found := r.free(c, host, out, query, unreached); found {
+				if path, found := r.free(c, at, host, out, query, unreached); found {
 					out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
 					return true
 				}
@@ -154,7 +188,7 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 }
 
 // free returns a path of a change that no path before it in the Ingress has.
-func (r *reader) free(c change, host string, request compare.Request, query string,
+func (r *reader) free(c change, on v1alpha1.ListenPort, host string, request compare.Request, query string,
 	unreached func(writtenPath) bool) (string, bool) {
 	const most = 20 // paths that are left out of the search
 	in, out := []*language.Language{language.OfPath(c.path), language.OfPath(routing.Root)}, []*language.Language{}
@@ -170,8 +204,10 @@ func (r *reader) free(c change, host string, request compare.Request, query stri
 		}
 		at := slices.IndexFunc(r.written[:c.after], has)
 		if at < 0 && c.leftOut != "" { // the next path there may answer alike
-			next := slices.IndexFunc(r.written[c.after:], func(w writtenPath) bool { return w.from != c.leftOut && has(w) })
-			if next >= 0 && r.written[c.after+next].backend == c.backend {
+			next := slices.IndexFunc(r.written[c.after:], func(w writtenPath) bool {
+				return w.from != c.leftOut && (w.loops == nil || !w.loops(on)) && has(w)
+			})
+			if next >= 0 && r.answersAlike(r.written[c.after+next].backend, c.backend) {
 				at = c.after + next
 			}
 		}
@@ -192,7 +228,8 @@ type writtenPath struct {
 	globs       []string // with which its host is a condition
 	expressions []string // likewise
 	redirect    *v1alpha1.Redirect
-	backend     string
+	loops       func(v1alpha1.ListenPort) bool // the other controller takes it for a redirect to itself; nil for never
+	backend     networkingv1.IngressBackend
 	from        string // the author's path
 }
 
@@ -223,6 +260,22 @@ func (r *reader) hostsLike(host string) []string {
 		return []string{r.anyHost(), "any.example"}
 	}
 	return []string{strings.NewReplacer("*", "www", "?", "x").Replace(host)}
+}
+
+// answersAlike reports whether two backends are the same, or say the same.
+func (r *reader) answersAlike(a, b networkingv1.IngressBackend) bool {
+	if a.Service == nil || b.Service == nil {
+		return a.Service == b.Service && reflect.DeepEqual(r.backends[nameOf(a)], r.backends[nameOf(b)])
+	}
+	return *a.Service == *b.Service
+}
+
+// nameOf returns the name of a backend that is a Backend; "" for a Service.
+func nameOf(b networkingv1.IngressBackend) string {
+	if b.Resource == nil {
+		return ""
+	}
+	return b.Resource.Name
 }
 
 // hosts returns those that a path has by conditions.
@@ -412,26 +465,12 @@ func patternsOf(p networkingv1.HTTPIngressPath) []string {
 
 // noteCircles notes the hosts and paths of a redirect that the other controller takes for one to itself as a
 // whole, although only one of them is redirected to itself (rule_optimizer.go).
-func (r *reader) noteCircles(theirs, host string, p networkingv1.HTTPIngressPath, extra conditions, c change) {
+func (r *reader) noteCircles(theirs string, hosts []string, p networkingv1.HTTPIngressPath, extra conditions, c change) {
 	var a action
-	if err := json.Unmarshal([]byte(r.Annotations[Prefix+"actions."+theirs]), &a); err != nil || a.RedirectConfig == nil {
+	if err := readJSON(r.Annotations[Prefix+"actions."+theirs], &a); err != nil || a.RedirectConfig == nil {
 		return
 	}
-	to := a.RedirectConfig
-	stays := func(part *string, same ...string) bool { return part == nil || slices.Contains(same, *part) }
-	hosts := extra.hosts
-	if host != "" {
-		hosts = append([]string{host}, hosts...)
-	}
-	own := patternsOf(p)
-	all := slices.Concat(own, extra.paths)
-	if len(extra.pathRegexes) > 0 || !stays(to.Host, append([]string{"#{host}"}, hosts...)...) ||
-		!stays(to.Path, append([]string{"/#{path}"}, all...)...) || !stays(to.Query, "#{query}") ||
-		!slices.ContainsFunc(r.ports, func(l v1alpha1.ListenPort) bool {
-			return stays(to.Port, "#{port}", strconv.Itoa(int(l.Port))) && stays(to.Protocol, "#{protocol}", l.Protocol)
-		}) {
-		return
-	}
+	to, own := a.RedirectConfig, patternsOf(p)
 	if len(hosts) == 0 {
 		hosts = []string{""}
 	}
@@ -450,6 +489,25 @@ func (r *reader) noteCircles(theirs, host string, p networkingv1.HTTPIngressPath
 	}
 }
 
+// loopsOf returns the ports on which the other controller takes a redirect, for hosts and paths by values, for one
+// to itself, and leaves it out (rule_optimizer.go); nil if it never does.
+func (r *reader) loopsOf(theirs string, hosts, paths []string) func(v1alpha1.ListenPort) bool {
+	var a action
+	if err := readJSON(r.Annotations[Prefix+"actions."+theirs], &a); err != nil || a.RedirectConfig == nil {
+		return nil
+	}
+	to := a.RedirectConfig
+	if !stays(to.Host, append([]string{"#{host}"}, hosts...)...) || !stays(to.Path, append([]string{"/#{path}"}, paths...)...) ||
+		!stays(to.Query, "#{query}") {
+		return nil
+	}
+	return func(l v1alpha1.ListenPort) bool {
+		return stays(to.Port, "#{port}", strconv.Itoa(int(l.Port))) && stays(to.Protocol, "#{protocol}", l.Protocol)
+	}
+}
+
+func stays(part *string, same ...string) bool { return part == nil || slices.Contains(same, *part) }
+
 // A hostRedirect is a redirect for hosts by expressions. The other controller drops rules behind it.
 type hostRedirect struct {
 	change
@@ -461,7 +519,8 @@ type hostRedirect struct {
 func (r *reader) noteDropped(h hostRedirect) {
 	for i := h.after; i < len(r.written) && r.tries(1); i++ {
 		w := r.written[i]
-		if f := r.backends[w.backend].FixedResponse; f != nil && f.StatusCode == 404 && f.Body == "" && r.Spec.DefaultBackend == nil {
+		f := r.backends[nameOf(w.backend)].FixedResponse
+		if f != nil && f.StatusCode == 404 && f.Body == "" && r.Spec.DefaultBackend == nil {
 			continue // what no path matches is answered so, too
 		}
 		hosts := slices.DeleteFunc(r.hostsLike(w.host), func(host string) bool {

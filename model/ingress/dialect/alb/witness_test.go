@@ -12,12 +12,15 @@ import (
 )
 
 const (
-	away    = `{"type": "redirect", "redirectConfig": {"path": "/new", "query": "", "statusCode": "HTTP_301"}}`
-	moved   = `{"type": "redirect", "redirectConfig": {"host": "a.example.com", "statusCode": "HTTP_301"}}`
-	secure  = `{"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`
-	hosts   = `[{"field": "host-header", "hostHeaderConfig": {"values": ["b.example.com"]}}]`
-	regexes = `[{"field": "host-header", "hostHeaderConfig": {"regexValues": ["^old[0-9]\\.example\\.com$"]}}]`
-	header  = `[{"field": "http-header", "httpHeaderConfig": {"httpHeaderName": "x-team", "values": ["blue*"]}},` +
+	away     = `{"type": "redirect", "redirectConfig": {"path": "/new", "query": "", "statusCode": "HTTP_301"}}`
+	moved    = `{"type": "redirect", "redirectConfig": {"host": "a.example.com", "statusCode": "HTTP_301"}}`
+	secure   = `{"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`
+	toA      = `{"type": "redirect", "redirectConfig": {"path": "/a", "statusCode": "HTTP_301"}}`
+	itself   = `{"type": "redirect", "redirectConfig": {"statusCode": "HTTP_301"}}`
+	notFound = `{"type": "fixed-response", "fixedResponseConfig": {"statusCode": "404"}}`
+	hosts    = `[{"field": "host-header", "hostHeaderConfig": {"values": ["b.example.com"]}}]`
+	regexes  = `[{"field": "host-header", "hostHeaderConfig": {"regexValues": ["^old[0-9]\\.example\\.com$"]}}]`
+	header   = `[{"field": "http-header", "httpHeaderConfig": {"httpHeaderName": "x-team", "values": ["blue*"]}},` +
 		`{"field": "http-request-method", "httpRequestMethodConfig": {"values": ["POST"]}}]`
 	bothPorts = `[{"HTTP": 80}, {"HTTPS": 443}]`
 )
@@ -55,6 +58,8 @@ var changes = map[string]struct {
 		paths: []networkingv1.HTTPIngressPath{byExpression("/^/old/[0-9]+$", "away")}, key: "actions.away", want: "GET http://a.example.com:80/old/0?a=b"},
 	"the query, for the default backend": {annotations: map[string]string{"actions.away": away}, defaultBackend: backend("away", alb.UseAnnotation),
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("web", "http"))}, key: "actions.away", want: "GET http://any.example:80/?a=b"},
+	"a redirect to a path beside it, before a Service of its name": {annotations: map[string]string{"actions.web": toA, "conditions.web": strings.Replace(hosts, `"host-header", "hostHeaderConfig": {"values": ["b.example.com"]`, `"path-pattern", "pathPatternConfig": {"values": ["/b"]`, 1)},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/a", backend("web", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.web", want: "GET http://a.example.com:80/b"},
 	"the query, behind a path that takes all": {annotations: map[string]string{"actions.away": away},
 		paths: []networkingv1.HTTPIngressPath{pathTo("/old", backend("web", "http")), pathTo("/old", backend("away", alb.UseAnnotation))}, key: "actions.away"},
 	"the query, of requests with a header": {annotations: map[string]string{"actions.away": away, "conditions.away": header},
@@ -71,11 +76,23 @@ var changes = map[string]struct {
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved", want: "GET http://www.example.com:80/"},
 	"such a redirect with nothing behind it": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved"},
+	"such a redirect to itself, which is left out": {annotations: map[string]string{"actions.moved": itself, "conditions.moved": regexes}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved"},
+	"such a redirect before what is not found": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "actions.none": notFound}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("none", alb.UseAnnotation))}, key: "conditions.moved"},
+	"such a redirect before a path for hosts that it has, too": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "conditions.web": regexes}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved"},
+	"the query, behind a path for most hosts": {annotations: map[string]string{"actions.away": away, "conditions.web": strings.Replace(regexes, "^old[0-9]\\\\.example\\\\.com$", "[a-m]$", 1)}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("web", "http")), pathTo("/", backend("away", alb.UseAnnotation))}, key: "actions.away", want: "GET http://n:80/?a=b"},
+	"a sign-in, of requests with a header by one of two expressions": {annotations: and("conditions.web", strings.Replace(header, `"values": ["blue*"]`, `"regexValues": ["a$b", "^green$"]`, 1)),
+		paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type", want: "POST http://a.example.com:80/admin x-team=green"},
 	"a sign-in": {annotations: and(), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type", want: "GET http://a.example.com:80/admin"},
 	"a sign-in of a Service": {annotations: map[string]string{"listen-ports": bothPorts, "certificate-arn": cognito["certificate-arn"]}, services: map[string]map[string]string{"web": cognito},
 		paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "web auth-type", want: "GET http://a.example.com:80/admin"},
 	"a sign-in behind ssl-redirect": {annotations: and("ssl-redirect", "443"), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type"},
 	"a sign-in over HTTPS alone":    {annotations: and("listen-ports", `[{"HTTPS": 443}]`), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "auth-type"},
+	"a redirect of HTTP, for paths by an expression": {annotations: and("ssl-redirect", "443", "conditions.web", `[{"field": "path-pattern", "pathPatternConfig": {"regexValues": ["[x/]$"]}}]`),
+		paths: []networkingv1.HTTPIngressPath{pathTo("", backend("web", "http"))}, free: true, key: "ssl-redirect", want: "GET http://any.example:80/a"},
 	"a redirect of HTTP": {annotations: and("ssl-redirect", "443"), paths: []networkingv1.HTTPIngressPath{pathTo("/admin", backend("web", "http"))}, key: "ssl-redirect",
 		want: "GET http://a.example.com:80/.well-known/acme-challenge/x"},
 }
