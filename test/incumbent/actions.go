@@ -107,6 +107,8 @@ func (b *builder) backend(m member, backend networkingv1.IngressBackend, https b
 	if r.auth, r.refused, err = b.authenticate(m, annotations, https); err != nil {
 		return r, err
 	}
+	_, token := m.Annotations[prefix+"jwt-validation"]
+	r.signs = token || first(annotations, "auth-type", "none") != "none"
 	return r, b.targets(m, r.action)
 }
 

@@ -99,26 +99,42 @@ func (g Group) Answer(r routing.Request) Answer {
 	if !ok {
 		return "closed"
 	}
-	return l.answer(r, func(one rule) bool { return !one.loop && !one.behind })
+	_, kept := l.rulesOf(r)
+	return kept.answer
 }
 
-// Undropped returns the answers if the controller did not drop rules behind redirects, and if it did not
-// drop redirects to themselves either: it looks at hosts and paths as texts, and drops too many.
-func (g Group) Undropped(r routing.Request) (behind, all Answer) {
-	l, ok := g.listeners[r.Port]
-	if !ok {
-		return "closed", "closed"
-	}
-	return l.answer(r, func(one rule) bool { return !one.loop }), l.answer(r, func(rule) bool { return true })
-}
-
-func (l listener) answer(r routing.Request, counts func(rule) bool) Answer {
-	for _, rule := range l.rules {
-		if counts(rule) && rule.matches(r) {
-			return rule.answer
+// Dropped returns the answers of rules that the controller has dropped: behind a redirect, and as redirects to
+// themselves. It looks at hosts and paths as texts, and drops too many.
+func (g Group) Dropped(r routing.Request) (behind, loops []Answer) {
+	dropped, _ := g.listeners[r.Port].rulesOf(r)
+	for _, one := range dropped {
+		if one.loop {
+			loops = append(loops, one.answer)
+		} else {
+			behind = append(behind, one.answer)
 		}
 	}
-	return l.fallback.answer
+	return behind, loops
+}
+
+// SignsIn reports whether a rule of a request, or one that is dropped, asks for a sign-in over HTTPS.
+func (g Group) SignsIn(r routing.Request) bool {
+	dropped, kept := g.listeners[r.Port].rulesOf(r)
+	return slices.ContainsFunc(append(dropped, kept), func(r rule) bool { return r.signs })
+}
+
+// rulesOf returns the rule of a request, and those in front of it that are dropped.
+func (l listener) rulesOf(r routing.Request) (dropped []rule, kept rule) {
+	for _, one := range l.rules {
+		switch {
+		case !one.matches(r):
+		case one.loop || one.behind:
+			dropped = append(dropped, one)
+		default:
+			return dropped, one
+		}
+	}
+	return dropped, l.fallback
 }
 
 // A member is an Ingress of a group, and a builder builds the group of its members.

@@ -17,6 +17,7 @@ type rule struct {
 	action     action
 	auth       string
 	refused    string // a value of auth that AWS refuses
+	signs      bool   // requests over HTTPS have to be signed in
 	transforms []transform
 	answer     Answer
 	// The controller drops the rule: as a redirect to itself, or behind another one.

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -359,14 +358,6 @@ func (w world) witnesses(t *testing.T, seed uint64, group string, counts map[str
 	}
 }
 
-// signs reports whether a Service of a group's namespace asks for a sign-in.
-func (w world) signs(group string) bool {
-	return slices.ContainsFunc(w.cluster.Services, func(s *corev1.Service) bool {
-		kind := s.Annotations["alb.ingress.kubernetes.io/auth-type"]
-		return kind != "" && kind != "none" && s.Namespace == w.members[group][0].Namespace
-	})
-}
-
 // tells returns the difference that a verdict of a group announces; "" if none does.
 func (w world) tells(group string, r routing.Request, want, got string) string {
 	has := func(key string) bool {
@@ -381,8 +372,9 @@ func (w world) tells(group string, r routing.Request, want, got string) string {
 			return false
 		})
 	}
-	behind, all := w.groups[group].Undropped(r)
+	behind, loops := w.groups[group].Dropped(r)
 	withoutQuery := strings.TrimSuffix(got, "?#{query}")
+	is := func(a incumbent.Answer) bool { return normal(a) == got || normal(a) == withoutQuery }
 	switch {
 	case has("ssl-redirect") && strings.HasPrefix(want, "301 https://#{host}:") && strings.HasPrefix(r.Path, routing.ChallengePath.Value):
 		return "ACME challenges are let through"
@@ -392,13 +384,13 @@ func (w world) tells(group string, r routing.Request, want, got string) string {
 		return d.Reason == diag.RedirectLoop && (circle.MatchString(want) || strings.HasSuffix(want, fmt.Sprintf("://#{host}:%d%s", r.Port, r.Path)))
 	}):
 		return leftOut
-	case got == normal(behind), withoutQuery == normal(behind):
-		return "rules behind a redirect for hosts by expressions are served"
-	case got == normal(all), withoutQuery == normal(all):
-		return "hosts and paths beside the one that is redirected to are redirected"
 	case withoutQuery == want:
 		return "the query is kept"
-	case (got == "503" || strings.HasPrefix(got, "302 https://#{host}:") && strings.HasSuffix(got, "/#{path}?#{query}")) && (has("auth-type") || has("jwt-validation") || w.signs(group)):
+	case slices.ContainsFunc(behind, is):
+		return "rules behind a redirect for hosts by expressions are served"
+	case slices.ContainsFunc(loops, is):
+		return "hosts and paths beside the one that is redirected to are redirected"
+	case (got == "503" || strings.HasPrefix(got, "302 https://#{host}:") && strings.HasSuffix(got, "/#{path}?#{query}")) && w.groups[group].SignsIn(r):
 		return "no request over HTTP is forwarded without a sign-in"
 	}
 	return ""
