@@ -118,3 +118,26 @@ func classLength(text string) int {
 	}
 	return 0
 }
+
+// WholeText returns a regular expression over the whole text for one that is searched for in it, as those of an
+// Application Load Balancer are. An anchor at the end of a branch is of that branch alone.
+func WholeText(pattern string) string {
+	branches, complete := Branches(pattern)
+	if !complete {
+		branches = []Branch{{Text: pattern}}
+	}
+	all := make([]string, len(branches))
+	for i, b := range branches {
+		if all[i] = b.Text; b.Begins && b.Ends {
+			continue
+		}
+		all[i] = "(?:" + b.Text + ")"
+		if !b.Begins {
+			all[i] = ".*" + all[i]
+		}
+		if !b.Ends {
+			all[i] += ".*"
+		}
+	}
+	return strings.Join(all, "|")
+}

@@ -152,7 +152,7 @@ func (e *entry) addHeader(name string, globs, regexes []string) error {
 		return nil
 	}
 	for i, re := range regexes {
-		regexes[i] = whole(re)
+		regexes[i] = routing.WholeText(re)
 	}
 	e.HeaderRegex = with(e.HeaderRegex, name, regexes)
 	return nil
@@ -202,32 +202,9 @@ func with(m map[string][]string, name string, values []string) map[string][]stri
 	return m
 }
 
-// whole returns a regular expression over the whole text for one that is searched for in it. An anchor at
-// the end of a branch is of that branch alone.
-func whole(pattern string) string {
-	branches, complete := routing.Branches(pattern)
-	if !complete {
-		branches = []routing.Branch{{Text: pattern}}
-	}
-	all := make([]string, len(branches))
-	for i, b := range branches {
-		if all[i] = b.Text; b.Begins && b.Ends {
-			continue
-		}
-		all[i] = "(?:" + b.Text + ")"
-		if !b.Begins {
-			all[i] = ".*" + all[i]
-		}
-		if !b.Ends {
-			all[i] += ".*"
-		}
-	}
-	return strings.Join(all, "|")
-}
-
-// wholePath returns whole for a path, which the API server lets begin with a slash only.
+// wholePath returns routing.WholeText for a path, which the API server lets begin with a slash only.
 func wholePath(pattern string) string {
-	out := whole(pattern)
+	out := routing.WholeText(pattern)
 	if !strings.HasPrefix(out, "/") {
 		out = "/{0}" + out
 	}

@@ -256,7 +256,7 @@ func hostsOf(host string, extra conditions) (hosts, globs, regexes []string) {
 		}
 	}
 	for _, re := range extra.hostRegexes {
-		regexes = append(regexes, whole(re))
+		regexes = append(regexes, routing.WholeText(re))
 	}
 	if len(hosts)+len(globs)+len(regexes) == 0 {
 		hosts = []string{""}

@@ -433,7 +433,7 @@ func (r *reader) exampleOf(globs, expressions []string) string {
 // hostsOfExpressions returns expressions over whole hosts.
 func hostsOfExpressions(searched []string) (out []string) {
 	for _, re := range searched {
-		out = append(out, whole(re))
+		out = append(out, routing.WholeText(re))
 	}
 	return out
 }
