@@ -28,6 +28,9 @@ type Questions struct {
 	GroupSettings []string
 	// TargetGroups are target groups that others made. They are asked about alone.
 	TargetGroups []GroupID
+	// Others asks for the load balancers that others made with these tags, of which an empty value stands for any. They
+	// are asked about alone.
+	Others map[string]string
 }
 
 // An OthersGroup is a target group that others made, as the cloud has it.
@@ -84,6 +87,8 @@ type Facts struct {
 	// TargetGroups has those that exist of the target groups that others made; nil if the provider does not
 	// answer the question.
 	TargetGroups map[GroupID]OthersGroup
+	// Others has the load balancers that others made. It is nil if the provider cannot say.
+	Others []Other
 	// Digest is the digest of the present settings of the load balancer.
 	Digest Digest
 	// InUse counts the limited resources of the present load balancer.

@@ -1,0 +1,32 @@
+package lb
+
+// An Other is a load balancer that others made, as the cloud has it. Its target groups have their names in the cloud as
+// IDs, and Read has all of its settings, whoever wrote them.
+type Other struct {
+	Observed
+	Name string
+	// Tags has the tags of the load balancer, of its listeners, rules, target groups and security groups, by handle.
+	Tags map[string]map[string]string
+	// NotRead says why the rest was not read, such as that the load balancer is in another network; "" if it was.
+	NotRead string
+	// Usual has the settings that the cloud would give to the same load balancer if nothing asked for any.
+	Usual ReadSettings
+	// Oddities have no place in the other fields.
+	Oddities []Oddity
+}
+
+// An Oddity is a property of a part of a load balancer that Fairlead neither makes nor understands.
+type Oddity struct {
+	Handle string // of the part
+	What   string // such as "TargetControlPort 3000"
+}
+
+// OfPart returns what is odd about a part.
+func (o *Other) OfPart(handle string) (out []string) {
+	for _, odd := range o.Oddities {
+		if odd.Handle == handle {
+			out = append(out, odd.What)
+		}
+	}
+	return out
+}
