@@ -279,7 +279,7 @@ func fromForward(a elb.Action, find IDs) lb.Action {
 	}
 	for _, g := range groups {
 		weight := int32(1)
-		if g.Weight != nil && len(groups) > 1 {
+		if g.Weight != nil && (len(groups) > 1 || *g.Weight == 0) {
 			weight = *g.Weight
 		}
 		out.Targets = append(out.Targets, lb.Weighted{
