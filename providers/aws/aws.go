@@ -138,6 +138,11 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		err := p.targetGroups.LookUp(ctx, q.TargetGroups, &facts)
 		return facts, err
 	}
+	if q.Others != nil {
+		var err error
+		facts.Others, err = p.others(ctx, q.Others)
+		return facts, err
+	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.Load(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.Last() == nil

@@ -70,10 +70,12 @@ var notSent = map[string]string{
 	"Facts.Digest":                "the operator knows it from what it observed",
 	"Facts.SettingsRefused":       "the operator checks settings against the schema",
 	"Facts.TargetGroups":          "only AWS has TargetGroupBindings",
+	"Facts.Others":                "only AWS has load balancers of other controllers",
 	"Questions.Provider":          "it is the one that is called",
 	"Questions.Settings":          "the operator checks settings against the schema",
 	"Questions.GroupSettings":     "the operator checks settings against the schema",
 	"Questions.TargetGroups":      "only AWS has TargetGroupBindings",
+	"Questions.Others":            "only AWS has load balancers of other controllers",
 }
 
 // fill puts something into each field that is sent.

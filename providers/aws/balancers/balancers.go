@@ -106,7 +106,7 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 	}
 	var current []string
 	if there != nil {
-		current = subnetsIn(*there)
+		current = SubnetsIn(*there)
 	}
 	subnets, err := bs.subnets.Choose(ctx, n, current)
 	if errors.Is(err, providers.ErrRejected) {
@@ -362,8 +362,8 @@ type balancer struct {
 
 func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 
-// subnetsIn returns the subnets of a load balancer, sorted.
-func subnetsIn(b elb.LoadBalancer) []string {
+// SubnetsIn returns the subnets of a load balancer, sorted.
+func SubnetsIn(b elb.LoadBalancer) []string {
 	var out []string
 	for _, z := range b.AvailabilityZones {
 		out = append(out, aws.ToString(z.SubnetId))

@@ -216,6 +216,6 @@ func TestTheWaitForALoadBalancer(t *testing.T) {
 	c.refuse["DescribeLoadBalancers"] = awscalls.Refused("LoadBalancerNotFound", "no")
 	_, err := c.readOwned(t.Context(), key)
 	awscalls.ExpectError(t, "it is not found", err, providers.ErrPending)
-	awscalls.Expect(t, "subnets", subnetsIn(*loadBalancer("")), []string{"subnet-a", "subnet-b"})
+	awscalls.Expect(t, "subnets", SubnetsIn(*loadBalancer("")), []string{"subnet-a", "subnet-b"})
 	awscalls.Expect(t, "calls", slices.Contains(c.aws.Calls(), "DescribeTags"), false)
 }

@@ -100,7 +100,7 @@ func (bs *Store) writeNetwork(
 	if family == b.IpAddressType {
 		family = ""
 	}
-	if len(want.Subnets) > 0 && !slices.Equal(want.Subnets, subnetsIn(b.LoadBalancer)) {
+	if len(want.Subnets) > 0 && !slices.Equal(want.Subnets, SubnetsIn(b.LoadBalancer)) {
 		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{
 			LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family,
 		})
@@ -145,7 +145,7 @@ func SettingsOf(l *look.Look) routing.Settings {
 	for _, name := range client.WrittenIn(tags) {
 		switch name {
 		case writtenSubnets:
-			s.Subnets = subnetsIn(*l.Balancer)
+			s.Subnets = SubnetsIn(*l.Balancer)
 		case writtenFamily:
 			s.IPFamily = string(l.Balancer.IpAddressType)
 		case network.WrittenGroups:

@@ -108,6 +108,15 @@ func (s *Shields) attached(ctx context.Context, arn string) (*shieldtypes.Protec
 	return out.Protection, nil
 }
 
+// Attached returns whether a load balancer has a protection, whoever made it: ShieldOn or ShieldOff.
+func (s *Shields) Attached(ctx context.Context, arn string) (string, error) {
+	there, err := s.attached(ctx, arn)
+	if err != nil || there == nil {
+		return lb.ShieldOff, err
+	}
+	return lb.ShieldOn, nil
+}
+
 // Observe reads whether a load balancer has a protection: from the tag, or, with a deep look, from
 // Shield. A protection of others counts if one is wanted, and stays if none is wanted.
 func (s *Shields) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {

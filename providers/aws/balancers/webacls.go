@@ -170,7 +170,7 @@ func (w *WebACLs) detach(ctx context.Context, arn string) error {
 	if err != nil {
 		return err
 	}
-	there, err := w.attached(ctx, arn)
+	there, err := w.Attached(ctx, arn)
 	if err != nil {
 		return err
 	}
@@ -189,8 +189,8 @@ func (w *WebACLs) disassociate(ctx context.Context, arn string) error {
 	return err
 }
 
-// attached returns the ARN of the web ACL of a load balancer.
-func (w *WebACLs) attached(ctx context.Context, arn string) (string, error) {
+// Attached returns the ARN of the web ACL of a load balancer, or NoWebACL.
+func (w *WebACLs) Attached(ctx context.Context, arn string) (string, error) {
 	out, err := w.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{
 		ResourceArn: aws.String(arn),
 	})
@@ -213,7 +213,7 @@ func (w *WebACLs) Observe(ctx context.Context, l *look.Look, _ map[string]map[st
 	if l.Protection.WebACL = l.Tags[arn][client.TagWebACL]; l.Protection.WebACL == "" || !l.Deep {
 		return nil
 	}
-	there, err := w.attached(ctx, arn)
+	there, err := w.Attached(ctx, arn)
 	if err == nil {
 		l.Protection.WebACL = there
 	}

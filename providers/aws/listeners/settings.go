@@ -198,3 +198,24 @@ func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	}
 	return s
 }
+
+// AllSettingsOf returns the live values of all settings of a listener, whoever wrote them, besides its clients.
+func AllSettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
+	out := lb.ListenerSettings{
+		Attributes: l.Attributes[aws.ToString(of.ListenerArn)], TLSPolicy: aws.ToString(of.SslPolicy),
+		Mutual: fromMutual(of.MutualAuthentication, false),
+	}
+	if out.Mutual == nil && of.Protocol == elb.ProtocolEnumHttps {
+		out.Mutual = &lb.MutualAuthentication{Mode: "off"}
+	}
+	return out
+}
+
+// UsualSettings returns the settings that AWS gives to a listener of a protocol if nothing asks for any.
+func UsualSettings(protocol elb.ProtocolEnum) lb.ListenerSettings {
+	out := lb.ListenerSettings{Attributes: look.ListenerDefaults}
+	if protocol == elb.ProtocolEnumHttps {
+		out.TLSPolicy, out.Mutual = defaultPolicy, &lb.MutualAuthentication{Mode: "off"}
+	}
+	return out
+}

@@ -74,6 +74,27 @@ func ReadGrants(g ec2types.SecurityGroup) []Grant {
 	return out
 }
 
+// SourcesOn returns the sources that security groups admit to a TCP port, whoever wrote their rules, sorted. A rule can be
+// for several ports, and for all of them.
+func SourcesOn(groups []ec2types.SecurityGroup, port int32) []string {
+	var out []string
+	for _, g := range groups {
+		for _, p := range g.IpPermissions {
+			protocol, all := aws.ToString(p.IpProtocol), p.FromPort == nil || *p.FromPort == -1
+			within := all || *p.FromPort <= port && port <= aws.ToInt32(p.ToPort)
+			if protocol != "-1" && (protocol != "tcp" && protocol != "6" || !within) {
+				continue
+			}
+			p.IpProtocol, p.FromPort, p.ToPort = aws.String("tcp"), aws.Int32(port), aws.Int32(port)
+			for _, grant := range ReadGrants(ec2types.SecurityGroup{IpPermissions: []ec2types.IpPermission{p}}) {
+				out = append(out, grant.Source)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // PlaceGrants distributes grants over security groups with room for rules, the heaviest first, each to
 // the first group that it fits into. fits is false if one fits into none.
 func PlaceGrants(

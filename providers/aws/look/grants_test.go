@@ -46,3 +46,21 @@ func TestOtherRulesAreNoGrants(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Rules of others can be for several ports, and for all of them.
+func TestSourcesOfAPort(t *testing.T) {
+	rule := func(protocol string, from, to *int32, cidr string) ec2types.SecurityGroup {
+		return ec2types.SecurityGroup{IpPermissions: []ec2types.IpPermission{{IpProtocol: &protocol, FromPort: from, ToPort: to, IpRanges: []ec2types.IpRange{{CidrIp: &cidr}}}}}
+	}
+	groups := []ec2types.SecurityGroup{
+		rule("tcp", aws.Int32(80), aws.Int32(80), "10.0.0.0/16"), rule("tcp", aws.Int32(80), aws.Int32(443), "10.1.0.0/16"),
+		rule("6", aws.Int32(443), aws.Int32(443), "10.2.0.0/16"), rule("-1", nil, nil, "10.3.0.0/16"), rule("-1", aws.Int32(-1), aws.Int32(-1), "10.3.0.0/16"),
+		rule("udp", aws.Int32(443), aws.Int32(443), "10.4.0.0/16"), rule("tcp", aws.Int32(444), aws.Int32(500), "10.5.0.0/16"), rule("tcp", aws.Int32(1), aws.Int32(442), "10.6.0.0/16"),
+		rule("tcp", aws.Int32(-1), aws.Int32(-1), "10.7.0.0/16"),
+		{IpPermissions: []ec2types.IpPermission{{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(0), ToPort: aws.Int32(65535), PrefixListIds: []ec2types.PrefixListId{{PrefixListId: aws.String("pl-1")}},
+			UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: aws.String("sg-1")}}, Ipv6Ranges: []ec2types.Ipv6Range{{CidrIpv6: aws.String("::/0")}}}}},
+	}
+	if got := SourcesOn(groups, 443); !slices.Equal(got, []string{"10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", "10.7.0.0/16", "::/0", "pl-1", "sg-1"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -22,6 +22,19 @@ func ReadAttributes(ctx context.Context, api *elbapi.Client, l *Look) error {
 	if !l.Deep {
 		return nil
 	}
+	return readAttributes(ctx, api, l, func(arn, name string) bool {
+		written := client.WrittenIn(l.Tags[arn])
+		return name == "" && slices.ContainsFunc(written, isAttribute) || slices.Contains(written, name)
+	})
+}
+
+// ReadAllAttributes reads all attributes, those of others too.
+func ReadAllAttributes(ctx context.Context, api *elbapi.Client, l *Look) error {
+	return readAttributes(ctx, api, l, func(string, string) bool { return true })
+}
+
+// readAttributes reads attributes that are wanted: any of a resource, if its name is "", or one.
+func readAttributes(ctx context.Context, api *elbapi.Client, l *Look, wanted func(arn, name string) bool) error {
 	of := map[string]Kind{}
 	if l.Balancer != nil {
 		of[aws.ToString(l.Balancer.LoadBalancerArn)] = OfLoadBalancers(api, l.Balancer.Scheme)
@@ -33,7 +46,7 @@ func ReadAttributes(ctx context.Context, api *elbapi.Client, l *Look) error {
 		of[aws.ToString(g.TargetGroupArn)] = OfTargetGroups(api)
 	}
 	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool {
-		return !slices.ContainsFunc(client.WrittenIn(l.Tags[arn]), isAttribute)
+		return !wanted(arn, "")
 	})
 	found, failed := make([][]Attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
@@ -55,9 +68,8 @@ func ReadAttributes(ctx context.Context, api *elbapi.Client, l *Look) error {
 			l.Assumed[arn] = true
 			unread, first = append(unread, arn), cmp.Or(first, failed[i])
 		}
-		written := client.WrittenIn(l.Tags[arn])
 		for _, a := range found[i] {
-			if slices.Contains(written, aws.ToString(a.Key)) {
+			if wanted(arn, aws.ToString(a.Key)) {
 				l.Attributes[arn] = With(l.Attributes[arn], aws.ToString(a.Key), aws.ToString(a.Value))
 			}
 		}

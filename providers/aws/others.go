@@ -1,0 +1,200 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/balancers"
+	"fairlead.dev/fairlead/providers/aws/client"
+	"fairlead.dev/fairlead/providers/aws/listeners"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/network"
+)
+
+// This file reads load balancers that others made, with all of their settings and tags. A field of the SDK that is not
+// read, and is set, is an oddity.
+
+// others returns the load balancers with certain tags, by name. Of those that Fairlead could not take over, it reads the
+// tags alone.
+func (p *Provider) others(ctx context.Context, tags map[string]string) ([]lb.Other, error) {
+	indexed, err := p.clients.Find(ctx, tags, "elasticloadbalancing:loadbalancer")
+	if err != nil {
+		return nil, err
+	}
+	out := []lb.Other{}
+	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
+		found, err := p.clients.ELB.DescribeLoadBalancers(ctx,
+			&elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
+		if client.HasCode(err, "LoadBalancerNotFound") {
+			continue // the index of tags has deleted ones for a while
+		}
+		if err != nil {
+			return nil, client.Explain("reading load balancer "+arn, err)
+		}
+		b, err := client.RequireOne(found.LoadBalancers, "DescribeLoadBalancers", "load balancer "+arn)
+		if err != nil {
+			return nil, err
+		}
+		one := &lb.Other{Observed: lb.Observed{Handle: arn}, Tags: map[string]map[string]string{arn: indexed[arn]}}
+		switch {
+		case b.Type != elb.LoadBalancerTypeEnumApplication:
+			one.NotRead = "it is a load balancer of type " + string(b.Type) + ", which Fairlead does not make"
+		case aws.ToString(b.VpcId) != p.options.VPC:
+			one.NotRead = "it is in " + aws.ToString(b.VpcId) + ", and Fairlead looks at " + p.options.VPC
+		default:
+			if one, err = p.readOther(ctx, b); err != nil {
+				return nil, err
+			}
+		}
+		one.Name = aws.ToString(b.LoadBalancerName)
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b lb.Other) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// readOther reads a load balancer that others made.
+func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Other, error) {
+	l := &look.Look{
+		Owns: func(map[string]string) bool { return false }, Deep: true, Balancer: b,
+		Rules: map[string][]elb.Rule{}, Served: map[string][]elb.Certificate{},
+		Health:     map[string][]lb.TargetHealth{},
+		Attributes: map[string]map[string]string{}, Assumed: map[string]bool{},
+	}
+	for _, read := range []look.Reader{p.listeners.Read, p.targetGroups.Read, p.readInside} {
+		if err := read(ctx, l, nil); err != nil {
+			return nil, explainVanished(lb.Key(aws.ToString(b.LoadBalancerName)), err)
+		}
+	}
+	inside := l.ARNs()
+	for _, g := range l.Groups {
+		inside[aws.ToString(g.TargetGroupArn)] = true
+	}
+	for _, rules := range l.Rules {
+		for _, r := range rules {
+			if aws.ToBool(r.IsDefault) {
+				delete(inside, aws.ToString(r.RuleArn)) // it is a part of its listener
+			}
+		}
+	}
+	var err error
+	if l.Tags, err = p.clients.TagsOf(ctx, slices.Sorted(maps.Keys(inside))); err != nil {
+		return nil, err
+	}
+	if err := look.ReadAllAttributes(ctx, p.clients.ELB, l); err != nil {
+		return nil, err
+	}
+	groups, err := p.securityGroups.Describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: b.SecurityGroups})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		l.Tags[aws.ToString(g.GroupId)] = network.TagsIn(g)
+	}
+	p.readGuards(ctx, l)
+	out := p.toOther(l)
+	for _, listener := range l.Listeners {
+		port := aws.ToInt32(listener.Port)
+		s := out.Read.Listeners[port]
+		if s.Inbound = look.SourcesOn(groups, port); len(s.Inbound) == 0 {
+			s.Inbound = []string{"nobody"}
+		}
+		out.Read.Listeners[port] = s
+	}
+	return out, nil
+}
+
+// readGuards reads the web ACL and the shield of a load balancer.
+func (p *Provider) readGuards(ctx context.Context, l *look.Look) {
+	arn := aws.ToString(l.Balancer.LoadBalancerArn)
+	acl, err := p.webACLs.Attached(ctx, arn)
+	if err != nil {
+		l.Unread = append(l.Unread, err.Error())
+	}
+	shield, err := p.protections.Attached(ctx, arn)
+	if err != nil {
+		l.Unread = append(l.Unread, err.Error())
+	}
+	l.Protection = lb.Protection{WebACL: acl, Shield: shield}
+}
+
+// toOther returns a load balancer of others in canonical form, with all settings besides the clients.
+func (p *Provider) toOther(l *look.Look) *lb.Other {
+	b := l.Balancer
+	out := &lb.Other{Observed: *p.toObserved(l), Tags: l.Tags, Oddities: odditiesOf(l)}
+	out.Read = &lb.ReadSettings{
+		LoadBalancer: &routing.Settings{Scheme: string(b.Scheme), IPFamily: string(b.IpAddressType),
+			Subnets: balancers.SubnetsIn(*b), Attributes: l.Attributes[out.Handle],
+			SecurityGroups: slices.Sorted(slices.Values(b.SecurityGroups))},
+		Listeners: map[int32]lb.ListenerSettings{}, TargetGroups: map[lb.GroupID]lb.GroupSettings{},
+	}
+	out.Usual = lb.ReadSettings{
+		LoadBalancer: &routing.Settings{IPFamily: string(elb.IpAddressTypeIpv4),
+			Attributes: lb.ALBDefaults(b.Scheme == elb.LoadBalancerSchemeEnumInternal)},
+		Listeners: map[int32]lb.ListenerSettings{}, TargetGroups: map[lb.GroupID]lb.GroupSettings{},
+	}
+	for _, g := range l.Groups {
+		group := p.targetGroups.ToObserved(l, g)
+		out.TargetGroups = append(out.TargetGroups, group)
+		out.Read.TargetGroups[group.ID] = lb.GroupSettings{HealthCheck: client.FromHealth(g),
+			Attributes: l.Attributes[group.Handle]}
+		out.Usual.TargetGroups[group.ID] = lb.GroupSettings{Attributes: look.TargetGroupDefaults}
+	}
+	slices.SortFunc(out.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	for _, listener := range l.Listeners {
+		port := aws.ToInt32(listener.Port)
+		out.Read.Listeners[port] = listeners.AllSettingsOf(l, listener)
+		out.Usual.Listeners[port] = listeners.UsualSettings(listener.Protocol)
+	}
+	return out
+}
+
+// odditiesOf returns what is set and has no place in a canonical form.
+func odditiesOf(l *look.Look) (out []lb.Oddity) {
+	add := func(arn *string, what []string) {
+		for _, text := range what {
+			out = append(out, lb.Oddity{Handle: aws.ToString(arn), What: text})
+		}
+	}
+	add(l.Balancer.LoadBalancerArn, client.LeftOut(*l.Balancer, "AvailabilityZones", "CanonicalHostedZoneId", "CreatedTime",
+		"DNSName", "IpAddressType", "LoadBalancerArn", "LoadBalancerName", "Scheme", "SecurityGroups", "State", "Type", "VpcId"))
+	for _, z := range l.Balancer.AvailabilityZones {
+		add(l.Balancer.LoadBalancerArn, client.LeftOut(z, "SubnetId", "ZoneName"))
+	}
+	for _, listener := range l.Listeners {
+		add(listener.ListenerArn, client.LeftOut(listener, "Certificates", "DefaultActions", "ListenerArn", "LoadBalancerArn",
+			"MutualAuthentication", "Port", "Protocol", "SslPolicy"))
+		if m := listener.MutualAuthentication; m != nil {
+			known := []string{"AdvertiseTrustStoreCaNames", "IgnoreClientCertificateExpiry", "Mode", "TrustStoreArn"}
+			if m.TrustStoreAssociationStatus == elb.TrustStoreAssociationStatusEnumActive {
+				known = append(known, "TrustStoreAssociationStatus")
+			}
+			add(listener.ListenerArn, client.LeftOut(*m, known...))
+		}
+		add(listener.ListenerArn, client.OddInActions(listener.DefaultActions))
+		for _, r := range l.Rules[aws.ToString(listener.ListenerArn)] {
+			if !aws.ToBool(r.IsDefault) {
+				add(r.RuleArn, client.OddInRule(r))
+			}
+		}
+	}
+	for _, g := range l.Groups {
+		known := []string{"HealthCheckIntervalSeconds", "HealthCheckPath", "HealthCheckPort", "HealthCheckProtocol",
+			"HealthCheckTimeoutSeconds", "HealthyThresholdCount", "IpAddressType", "LoadBalancerArns", "Matcher", "Port",
+			"Protocol", "ProtocolVersion", "TargetGroupArn", "TargetGroupName", "TargetType", "UnhealthyThresholdCount", "VpcId"}
+		if aws.ToBool(g.HealthCheckEnabled) {
+			known = append(known, "HealthCheckEnabled")
+		}
+		add(g.TargetGroupArn, client.LeftOut(g, known...))
+	}
+	return out
+}
