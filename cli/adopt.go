@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
+)
+
+const adoptHelp = `Compare the load balancers that another controller made with those that the Ingresses
+ask for: which requests get another answer, which settings differ, which target group is the one of
+which Service, and which load balancer has no counterpart. All requests are compared. Nothing is
+changed, neither in the cluster nor in the cloud.
+
+--from alb finds what the AWS Load Balancer Controller made, by its tags. --cluster-name is the name that
+the controller has for this cluster (its own --cluster-name), since an account can have the load balancers
+of several. The Ingresses are read with dialect: alb, from the cluster or from files, as migrate reads them.
+
+A target group is that of a Service if its tag says so. A setting differs if Fairlead would make it
+otherwise: as the Ingresses ask for it or, where they do not, as AWS makes it; "stays" is said of those that
+nothing asks for, since Fairlead leaves these as they are. What is not understood is a difference.
+Not compared are tags, client secrets (AWS returns none), reserved capacity, web ACLs of AWS WAF Classic,
+rules for outgoing traffic and, except whether there are any, the targets that are registered.
+
+Exit code 0: requests get the same answers, and no setting differs; 2: something differs; 3: some requests
+are less protected than now, or may be, or something is not understood; 1: an error, or nothing was compared.`
+
+const adoptExamples = `  # Do the load balancers answer as Fairlead would answer?
+  fairlead adopt --from alb --cluster-name prod --provider aws --live
+
+  # One of them
+  fairlead adopt --from alb --cluster-name prod --provider aws --live --key alb/shop/@all/internet-facing
+
+  # Those of these Ingresses, for a program to read
+  fairlead adopt --from alb --cluster-name prod --provider aws -f manifests/ -o json`
+
+// adopting has the load balancers that are compared.
+type adopting struct {
+	migrating
+	theirCluster string
+	key          string
+}
+
+func newAdopt(with access.Clouds) *cobra.Command {
+	var (
+		in     adopting
+		format output.Format
+	)
+	cmd := &cobra.Command{
+		Use:     "adopt --from alb --cluster-name NAME -f FILE|DIR... | --live",
+		Short:   "Compare load balancers that another controller made with what the Ingresses ask for",
+		Long:    adoptHelp,
+		Example: adoptExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Files = append(in.Files, args...)
+			return in.run(cmd, with, format)
+		},
+	}
+	in.ManifestFlags(cmd)
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format, output.Markdown)
+	completeManifests(cmd)
+	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
+	cmd.Flags().StringVar(&in.theirCluster, "cluster-name", "",
+		"`NAME` that the other controller has for this cluster, in the tags of what it made")
+	cmd.Flags().StringVar(&in.key, "key", "", "compare only the load balancer of Fairlead with this `KEY`")
+	in.cluster.Flags(cmd.Flags())
+	with.Flags(cmd.Flags())
+	return cmd
+}
+
+func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
+	switch {
+	case a.From == "":
+		return errors.New("which controller made the load balancers? --from alb is for the AWS Load Balancer Controller")
+	case a.live && a.FromFiles():
+		return errors.New("--live reads the Ingresses of the cluster, and no files: leave out one of them")
+	}
+	if err := a.RequireFiles(a.live); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	side, _, err := a.read(cmd)
+	if err != nil {
+		return err
+	}
+	opened, err := a.Provider.Live(ctx, with, a.cluster.Environment())
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	cloud := providers.ReadOnly(opened.Term())
+	found, err := a.find(ctx, cloud)
+	if err != nil {
+		return err
+	}
+	wanted, err := a.wanted(ctx, cloud, side.objects, side.options)
+	if err != nil {
+		return err
+	}
+	report := a.compare(found, wanted)
+	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
+		return err
+	}
+	switch {
+	case len(side.problems) > 0:
+		return leftOut(side.problems)
+	case len(report.LoadBalancers)+len(report.Alone) == 0:
+		return errors.New("nothing was compared: no load balancer was found, and no Ingress asks for one")
+	case report.Answers.LessProtected() || report.odd():
+		return errLessProtected
+	case report.differs():
+		return errToDo
+	}
+	return nil
+}
+
+// find returns the load balancers that the controller made.
+func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Other, error) {
+	facts, err := cloud.Lookup(ctx, lb.Questions{Others: adopt.OfController()})
+	if err != nil {
+		return nil, err
+	}
+	if facts.Others == nil {
+		return nil, fmt.Errorf("the provider %s cannot say which load balancers others made", a.Provider.First())
+	}
+	clusters := map[string]int{}
+	for i := range facts.Others {
+		clusters[adopt.ClusterOf(&facts.Others[i])]++
+	}
+	if a.theirCluster == "" {
+		var all []string
+		for _, name := range slices.Sorted(maps.Keys(clusters)) {
+			all = append(all, name+" has "+output.Number(clusters[name], "load balancer"))
+		}
+		return nil, fmt.Errorf("which cluster? --cluster-name is the name that the controller has for it; found: %s",
+			strings.Join(append(all, "nothing else"), ", "))
+	}
+	return facts.Others, nil
+}
+
+// wanted returns the load balancers that Ingresses of the dialect ask for.
+func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
+) ([]adopt.Wanted, error) {
+	taken := &taking{Offline: cloud, anySubnets: map[lb.Key]bool{}}
+	programs, _, err := program.CompileAll(ctx, taken, objects, options, nil)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]map[string]string{}
+	for _, s := range objects.Services {
+		of := map[string]string{}
+		for _, p := range s.Spec.Ports {
+			of[strconv.Itoa(int(p.Port))] = p.Name
+		}
+		names[s.Namespace+"/"+s.Name] = of
+	}
+	var out []adopt.Wanted
+	var keys []string
+	for _, p := range programs {
+		key := p.Plan.Key
+		class := ingress.FindClass(objects, options, key.Class())
+		if class == nil || class.Dialect != a.From {
+			continue
+		}
+		if keys = append(keys, string(key)); a.key == "" || a.key == string(key) {
+			out = append(out, adopt.Wanted{Table: p.Table, LoadBalancer: p.LoadBalancer, Dialect: p.Capabilities.Dialect,
+				PortNames: names, AnySubnets: taken.anySubnets[key]})
+		}
+	}
+	if a.key != "" && len(out) == 0 {
+		return nil, fmt.Errorf("--key: no Ingress asks for the load balancer %s; they ask for: %s", a.key, strings.Join(keys, ", "))
+	}
+	return out, nil
+}
+
+// taking is a cloud whose load balancers are taken over: the names that these have are not taken by others.
+type taking struct {
+	clouds.Offline
+	anySubnets map[lb.Key]bool // nothing asks for subnets
+}
+
+// Lookup is that of the cloud.
+func (t *taking) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	if n := q.Network; n.Key != "" {
+		t.anySubnets[n.Key] = len(n.Subnets)+len(n.SubnetTags) == 0
+	}
+	facts, err := t.Offline.Lookup(ctx, q)
+	facts.NameTaken = ""
+	return facts, err
+}
+
+// compare compares each load balancer that was found with the one that is wanted.
+func (a *adopting) compare(found []lb.Other, wanted []adopt.Wanted) adoption {
+	report := adoption{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}}
+	for _, p := range adopt.Pairs(found, wanted, a.theirCluster) {
+		switch {
+		case p.Found != nil && adopt.ClusterOf(p.Found) != a.theirCluster:
+			report.OtherClusters++
+		case p.Found == nil:
+			report.Alone = append(report.Alone, alone{Wanted: p.Wanted.LoadBalancer.Key, Why: p.Why})
+		case p.Wanted == nil && a.key == "":
+			report.Alone = append(report.Alone, alone{Name: p.Found.Name, For: adopt.Stack(p.Found), Why: p.Why})
+		case p.Wanted != nil:
+			report.add(p, adopt.Compare(p.Found, *p.Wanted, requests.OfCommand))
+		}
+	}
+	report.finish()
+	return report
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/cli/comparison"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file has the report of adopt.
+
+// An adoption is the JSON that adopt prints: keys may be added, and none may change.
+type adoption struct {
+	Cluster       string          `json:"cluster"` // as the other controller names it
+	LoadBalancers []foundBalancer `json:"loadBalancers"`
+	// Alone are load balancers that were found and are not wanted, or that are wanted and were not found.
+	Alone []alone `json:"alone"`
+	// OtherClusters is how many load balancers of other clusters were found. They are left alone.
+	OtherClusters int `json:"otherClusters"`
+	// Answers has the requests that get another answer, and the settings of exposure. Before is what the load
+	// balancers that were found do.
+	Answers comparison.Report `json:"answers"`
+
+	compared []compare.Report
+}
+
+// An alone is a load balancer without a counterpart.
+type alone struct {
+	Name   string `json:"name,omitempty"` // of one that was found
+	For    string `json:"for,omitempty"`  // in its tags
+	Wanted lb.Key `json:"wanted,omitempty"`
+	Why    string `json:"why"`
+}
+
+// A foundBalancer is a load balancer that was compared.
+type foundBalancer struct {
+	Name   string `json:"name"`
+	Handle string `json:"handle"`
+	Key    lb.Key `json:"key"`
+	For    string `json:"for"` // the group or the Ingress in its tags
+	Rules  int    `json:"rules"`
+	// Classes is how many classes of requests were compared, and Differ how many of them get another answer.
+	Classes int  `json:"classes"`
+	Differ  int  `json:"differ"`
+	Same    bool `json:"same"` // nothing differs
+	// Settings are otherwise than Fairlead would make them.
+	Settings      []adopt.Difference `json:"settings"`
+	NotUnderstood []string           `json:"notUnderstood"`
+	// Left has the target groups that were found and are not wanted, with the reason.
+	Left map[lb.GroupID]string `json:"left"`
+	// Missing are the target groups that are wanted and were not found.
+	Missing   []lb.GroupID     `json:"missing"`
+	Resources []adopt.Resource `json:"resources"`
+}
+
+// add adds a load balancer that was compared.
+func (r *adoption) add(p adopt.Pair, c adopt.Comparison) {
+	none := func(all []string) []string { return append([]string{}, all...) }
+	r.LoadBalancers = append(r.LoadBalancers, foundBalancer{
+		Name: p.Found.Name, Handle: p.Found.Handle, Key: p.Wanted.LoadBalancer.Key, For: adopt.Stack(p.Found),
+		Rules: p.Found.RuleCount(), Classes: c.Classes, Differ: len(c.Changes), Same: c.Same(),
+		Settings: append([]adopt.Difference{}, c.Settings...), NotUnderstood: none(c.NotUnderstood), Left: c.Left,
+		Missing: append([]lb.GroupID{}, c.Missing...), Resources: c.Resources,
+	})
+	r.compared = append(r.compared, c.Report)
+}
+
+// finish adds the answers that differ.
+func (r *adoption) finish() {
+	all := compare.Report{Changes: []compare.Change{}, Exposures: []compare.Exposure{}, Undecided: []compare.Undecided{}}
+	for _, one := range r.compared {
+		all.Changes = append(all.Changes, one.Changes...)
+		all.Exposures = append(all.Exposures, one.Exposures...)
+		all.Undecided = append(all.Undecided, one.Undecided...)
+	}
+	r.Answers = comparison.ReportOf(all, len(r.LoadBalancers), []comparison.Problem{})
+}
+
+// differs reports whether anything is not the same.
+func (r adoption) differs() bool { return r.differ()+len(r.Alone) > 0 }
+
+// differ returns how many load balancers differ.
+func (r adoption) differ() (n int) {
+	for _, b := range r.LoadBalancers {
+		if !b.Same {
+			n++
+		}
+	}
+	return n
+}
+
+// odd reports whether something is not understood.
+func (r adoption) odd() bool {
+	return slices.ContainsFunc(r.LoadBalancers, func(b foundBalancer) bool { return len(b.NotUnderstood) > 0 })
+}
+
+// Text is for output.Report.
+func (r adoption) Text(colour output.Palette) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
+	}
+	line("%s of cluster %s compared, %d of them differ.", output.Number(len(r.LoadBalancers), "load balancer"), r.Cluster, r.differ())
+	if r.OtherClusters > 0 {
+		line("%s of other clusters left alone.", output.Number(r.OtherClusters, "load balancer"))
+	}
+	for _, f := range r.LoadBalancers {
+		b.WriteByte('\n')
+		for _, text := range f.lines() {
+			line("%s", text)
+		}
+	}
+	if len(r.Alone) > 0 {
+		b.WriteByte('\n')
+		line("Without a counterpart:")
+	}
+	for _, one := range r.Alone {
+		switch {
+		case one.Wanted != "":
+			line("  wanted %s: %s", one.Wanted, one.Why)
+		default:
+			line("  found %s, for %s: %s", one.Name, one.For, one.Why)
+		}
+	}
+	b.WriteByte('\n')
+	return b.String() + r.Answers.Text(colour)
+}
+
+// lines describes a load balancer for people.
+func (f foundBalancer) lines() []string {
+	out := []string{fmt.Sprintf("%s, for %s, is wanted as %s", f.Name, f.For, f.Key)}
+	add := func(format string, args ...any) { out = append(out, "  "+fmt.Sprintf(format, args...)) }
+	if f.Differ == 0 && len(f.NotUnderstood) == 0 {
+		add("answers: the same for all requests (%s, %d kinds of requests)", output.Number(f.Rules, "rule"), f.Classes)
+	} else {
+		add("answers: %d of %d kinds of requests differ", f.Differ, f.Classes)
+	}
+	for _, what := range f.NotUnderstood {
+		add("not understood: %s", what)
+	}
+	wanted, found := map[string]bool{}, 0
+	for _, r := range f.Resources {
+		if r.Kind == adopt.TargetGroup && r.Wanted != "" {
+			wanted[r.Wanted], found = true, found+1
+		}
+	}
+	add("target groups: %d are %d wanted ones", found, len(wanted))
+	for _, id := range slices.Sorted(maps.Keys(f.Left)) {
+		add("target group %s is not wanted: %s", id, f.Left[id])
+	}
+	for _, id := range f.Missing {
+		add("target group %s is wanted, and was not found", id)
+	}
+	for _, d := range f.Settings {
+		stays := ""
+		if d.Stays {
+			stays = "; nothing asks for it, so it stays"
+		}
+		add("%s, %s: is %s, wanted %s%s", d.Of, d.Setting, d.Found, cmp.Or(d.Wanted, "none"), stays)
+	}
+	return out
+}
+
+// Markdown is for output.Report.
+func (r adoption) Markdown() string { return "```\n" + r.Text(false) + "```\n" }
