@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/cluster"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/model/adopt"
@@ -34,6 +36,9 @@ of several. The Ingresses are read with dialect: alb, from the cluster or from f
 A target group is that of a Service if its tag says so. A setting differs if Fairlead would make it
 otherwise: as the Ingresses ask for it or, where they do not, as AWS makes it; "stays" is said of those that
 nothing asks for, since Fairlead leaves these as they are. What is not understood is a difference.
+With --live, what stands in the way of taking over is printed, too: that the controller runs, and its
+webhooks that refuse writes while it does not.
+
 Not compared are tags, client secrets (AWS returns none), reserved capacity, web ACLs of AWS WAF Classic,
 rules for outgoing traffic and, except whether there are any, the targets that are registered.
 
@@ -114,6 +119,7 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 		return err
 	}
 	report := a.compare(found, wanted)
+	report.InTheWay = a.inTheWay(ctx)
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
 		return err
 	}
@@ -128,6 +134,22 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 		return errToDo
 	}
 	return nil
+}
+
+// inTheWay returns what stands in the way of taking over, as far as the cluster is read.
+func (a *adopting) inTheWay(ctx context.Context) []string {
+	out := []string{}
+	if !a.live {
+		return out
+	}
+	client, err := a.cluster.Client()
+	if err == nil {
+		out, err = cluster.Live{Client: client}.InTheWay(ctx, time.Now())
+	}
+	if err != nil {
+		out = append(out, "it was not read what stands in the way: "+err.Error())
+	}
+	return append([]string{}, out...)
 }
 
 // find returns the load balancers that the controller made.

@@ -25,6 +25,8 @@ type adoption struct {
 	Alone []alone `json:"alone"`
 	// OtherClusters is how many load balancers of other clusters were found. They are left alone.
 	OtherClusters int `json:"otherClusters"`
+	// InTheWay says what stands in the way of taking the load balancers over; nothing if the cluster is not read.
+	InTheWay []string `json:"inTheWay"`
 	// Answers has the requests that get another answer, and the settings of exposure. Before is what the load
 	// balancers that were found do.
 	Answers comparison.Report `json:"answers"`
@@ -129,6 +131,13 @@ func (r adoption) Text(colour output.Palette) string {
 		default:
 			line("  found %s, for %s: %s", one.Name, one.For, one.Why)
 		}
+	}
+	if len(r.InTheWay) > 0 {
+		b.WriteByte('\n')
+		line("In the way of taking over:")
+	}
+	for _, what := range r.InTheWay {
+		line("  %s", what)
 	}
 	b.WriteByte('\n')
 	return b.String() + r.Answers.Text(colour)
