@@ -89,16 +89,13 @@ func narrowHosts(port int32) []string {
 }
 
 func TestNarrowedTablesAreExact(t *testing.T) {
-	clients, tables := clients(), 200
-	if testing.Short() {
-		tables = 12
-	}
+	clients, n := clients(), tables(t, 60)
 	for i, c := range allCapabilities() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			rng := rand.New(rand.NewPCG(3, uint64(i)))
+			rng := rand.New(rand.NewPCG(*seed, uint64(i)))
 			routes, refused := 0, 0
-			for n := range tables {
+			for n := range n {
 				table := randomTable(rng, 3+n%12)
 				config := table.Config
 				for j := range config.Routes {

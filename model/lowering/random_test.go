@@ -1,6 +1,7 @@
 package lowering
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,7 +10,27 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/nightly"
 )
+
+var seed = flag.Uint64("seed", 0, "the `seed` of random tables; 0 draws one")
+
+// tables is how many random tables a test tries with each kind of cloud: n, a tenth with -short, and ten times as many at
+// night. It draws their seed.
+func tables(t *testing.T, n int) int {
+	t.Helper()
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("-seed=%d", *seed)
+	switch {
+	case testing.Short():
+		return n / 10
+	case nightly.Is():
+		return 10 * n
+	}
+	return n
+}
 
 // Larger tables than can be enumerated: several Ingresses, ports, defaults, wildcards of several
 // depths, hosts and paths that need a regular expression, both readings of a host's misses.
@@ -236,15 +257,12 @@ func worlds(c lb.Capabilities) []lb.Dialect {
 }
 
 func TestRandomTablesAreExactInEveryWorld(t *testing.T) {
-	tables := 700
-	if testing.Short() {
-		tables = 70
-	}
+	n := tables(t, 200)
 	for i, c := range allCapabilities() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			rng := rand.New(rand.NewPCG(1, uint64(i)))
-			for n := range tables {
+			rng := rand.New(rand.NewPCG(*seed, uint64(i)))
+			for n := range n {
 				table := randomTable(rng, 4+n%30)
 				for _, table := range []*precedence.Table{table, redirected(rand.New(rand.NewPCG(uint64(n), uint64(i))), table)} {
 					if problem := disagreement(table, c, worlds(c)); problem != "" {
