@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/tables"
 )
 
@@ -19,7 +20,7 @@ import (
 
 var (
 	seed      = flag.Uint64("seed", 0, "seed of random tables; 0 takes a new one")
-	pairsMade = flag.Int("tables", 1500, "random pairs of tables")
+	pairsMade = flag.Int("tables", 500, "random pairs of tables")
 	perTables = flag.Int("requests", 1000, "requests for each pair")
 )
 
@@ -331,8 +332,11 @@ func drawSeed(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		*pairsMade = min(*pairsMade, 100)
+	case nightly.Is():
+		*pairsMade = max(*pairsMade, 5000)
 	}
 	t.Logf("-seed=%d", *seed)
 }
