@@ -29,7 +29,7 @@ func TestProviderCheck(t *testing.T) {
 	if err := build("../..", fairlead); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), fairlead, "provider", "check", startCaddy(t), "--pause", "100ms").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), fairlead, "provider", "check", startCaddy(t, "--shutdown-delay", "1ms"), "--pause", "100ms").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v:\n%s", err, out)
 	}
