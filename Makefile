@@ -52,20 +52,22 @@ setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests
 
 # Each test runs once: with the race detector where goroutines are, without it in
 # - most of the model and the API types, which compute for minutes and start no goroutine, to which
-#   test/goroutines_test.go holds them, and test/fuzz and test/limits, which ask the model;
+#   test/goroutines_test.go holds them, and test/fuzz, test/incumbent and test/limits, which ask the model;
 # - cli/saved and test/changes, which do so, too;
 # - test and test/gate, which read files and run scripts;
 # - test/alb, which runs the provider for minutes: a life of a load balancer has the detector;
 # - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
 # - test/moto, which is an emulator that is not written in Go;
+# - cli, but for the commands that serve or ask others;
 # - tests that do nothing but ask an operator that is a process: test/failover runs the same process, built with the
 #   detector (test/kube/race.go);
 # - controllers, but for the tests in which most happens at once;
 # - what two namespaces can do to each other in controllers/loadbalancer: thousands of reconciles, one after the other,
 #   for which the detector takes ten minutes.
-COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/moto
+COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/incumbent test/moto
 WAIT := test/operator controllers test/chaos test/conformance test/rollout test/scale
-UNRACED := $(COMPUTE) $(WAIT)
+UNRACED := $(COMPUTE) $(WAIT) cli
+SERVING := Demo|Provider|Token|Certificates|Check|Prove
 FIGHTS := Neighbour|Fight|Closed|AnyStepOfBob|AcrossARestart|AnswersNo|Violat|ThatStays|ThatIsThereTwice
 RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%) %/controllers/loadbalancer,$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
@@ -81,6 +83,7 @@ race: controlplane ## Run the tests that look for data races; needs a C compiler
 	$(TEST) -race -run '$(BUSY)' ./controllers
 	$(TEST) -race -run '$(BUSY)' ./test/alb -reallives 1
 	$(TEST) -race -skip '$(FIGHTS)' ./controllers/loadbalancer
+	$(TEST) -race -run '$(SERVING)' ./cli
 	$(TEST) -race $(GARBAGE) $(RACED)
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time.
@@ -92,6 +95,7 @@ nested:
 .PHONY: compute
 compute: race
 	$(TEST) -run '$(FIGHTS)' ./controllers/loadbalancer
+	$(TEST) -skip '$(SERVING)' ./cli
 	$(TEST) $(GARBAGE) $(COMPUTE:%=./%)
 
 # Tests that wait for operators and control planes, most of their time, run beside those that compute: all cores are busy.
