@@ -289,14 +289,19 @@ func (w writtenPath) hosts() (out []*language.Language) {
 	return out
 }
 
-// hostAmong returns a host that is in one of some languages, and that no expression matches; none if there is none.
+// hostAmong returns a host that is in one of some languages, or any if there are none, and that no expression
+// matches; none if there is none.
 func (r *reader) hostAmong(some []*language.Language, expressions []string) []string {
 	var out []*language.Language
 	for _, e := range expressions {
 		out = append(out, language.New(e))
 	}
+	name := language.New(anyHostName)
+	if len(some) == 0 {
+		some = []*language.Language{name}
+	}
 	for _, one := range some {
-		if host, found := r.textOf([]*language.Language{language.New(anyHostName), one}, out); found {
+		if host, found := r.textOf([]*language.Language{name, one}, out); found {
 			return []string{host}
 		}
 	}
@@ -526,7 +531,7 @@ func (r *reader) noteDropped(h hostRedirect) {
 		hosts := slices.DeleteFunc(r.hostsLike(w.host), func(host string) bool {
 			return slices.ContainsFunc(h.hosts, func(expression string) bool { return matches(expression, host) })
 		})
-		if own := w.hosts(); len(own) > 0 {
+		if own := w.hosts(); len(own) > 0 || len(hosts) == 0 && w.host == "" {
 			hosts = r.hostAmong(own, h.hosts)
 		}
 		if len(hosts) == 0 {

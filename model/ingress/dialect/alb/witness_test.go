@@ -76,6 +76,8 @@ var changes = map[string]struct {
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved", want: "GET http://www.example.com:80/"},
 	"such a redirect with nothing behind it": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved"},
+	"a redirect for most hosts": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": strings.Replace(regexes, "^old[0-9]\\\\.example\\\\.com$", "[a-m]$", 1)}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved", want: "GET http://n:80/"},
 	"such a redirect to itself, which is left out": {annotations: map[string]string{"actions.moved": itself, "conditions.moved": regexes}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved"},
 	"such a redirect before what is not found": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "actions.none": notFound}, free: true,
