@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairlead.dev/fairlead/model/adopt"
 )
 
 // TestAdoptPrintsWhatIsInTheWay: it is about the cluster, and no difference.
@@ -11,5 +14,39 @@ func TestAdoptPrintsWhatIsInTheWay(t *testing.T) {
 	report.finish()
 	if text := report.Text(false); !strings.Contains(text, "In the way of taking over:\n  the controller runs\n") || report.differs() {
 		t.Errorf("it prints %s", text)
+	}
+}
+
+// TestAdoptCallsTheSameOnlyWhatIsDecided: requests that were not compared, or are not understood, are not the same.
+func TestAdoptCallsTheSameOnlyWhatIsDecided(t *testing.T) {
+	for text, f := range map[string]foundBalancer{
+		"answers: the same for all requests":                              {Classes: 3},
+		"answers: 1 of 3 kinds of requests differ, and 0 are not decided": {Classes: 3, Differ: 1},
+		"answers: 0 of 3 kinds of requests differ, and 1 are not decided": {Classes: 3, Undecided: 1},
+		"answers: 0 of 3 kinds of requests differ, and 0 are not decided": {Classes: 3, NotUnderstood: []string{"listener 80"}},
+		"not understood: listener 80":                                     {NotUnderstood: []string{"listener 80"}},
+		"load balancer, webACL: is x, wanted none; nothing asks for it, so it stays": {
+			Settings: []adopt.Difference{{Of: "load balancer", Setting: "webACL", Found: "x", Wanted: "none", Stays: true}},
+		},
+	} {
+		if said := strings.Join(f.lines(), "\n"); !strings.Contains(said, text) {
+			t.Errorf("it does not say %q: %s", text, said)
+		}
+	}
+}
+
+// TestWhatAdoptCannotDo says what to give instead.
+func TestWhatAdoptCannotDo(t *testing.T) {
+	files := filepath.Join(directory(t, map[string]string{"i.yaml": ingressYAML("web", "a.example.com", "/")}), "i.yaml")
+	for says, args := range map[string][]string{
+		"--from alb is for the AWS Load Balancer Controller":            {"-f", files},
+		"leave out one of them":                                         {"--from", "alb", "--live", "-f", files},
+		"name files with --filename":                                    {"--from", "alb"},
+		"the provider fake cannot say which load balancers others made": {"--from", "alb", "-f", files, "--installation-id", "test"},
+		"it can be alb": {"--from", "nginx", "-f", files},
+	} {
+		if got := fairlead(t, append([]string{"adopt"}, args...)...); got.code != 1 || !strings.Contains(got.err, says) {
+			t.Errorf("%v: exit code %d: %s", args, got.code, got.err)
+		}
 	}
 }

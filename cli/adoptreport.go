@@ -49,10 +49,12 @@ type foundBalancer struct {
 	Key    lb.Key `json:"key"`
 	For    string `json:"for"` // the group or the Ingress in its tags
 	Rules  int    `json:"rules"`
-	// Classes is how many classes of requests were compared, and Differ how many of them get another answer.
-	Classes int  `json:"classes"`
-	Differ  int  `json:"differ"`
-	Same    bool `json:"same"` // nothing differs
+	// Classes is how many classes of requests were compared, and Differ how many of them get another answer. Those that took
+	// too long to compare are Undecided.
+	Classes   int  `json:"classes"`
+	Differ    int  `json:"differ"`
+	Undecided int  `json:"undecided"`
+	Same      bool `json:"same"` // nothing differs
 	// Settings are otherwise than Fairlead would make them.
 	Settings      []adopt.Difference `json:"settings"`
 	NotUnderstood []string           `json:"notUnderstood"`
@@ -68,7 +70,7 @@ func (r *adoption) add(p adopt.Pair, c adopt.Comparison) {
 	none := func(all []string) []string { return append([]string{}, all...) }
 	r.LoadBalancers = append(r.LoadBalancers, foundBalancer{
 		Name: p.Found.Name, Handle: p.Found.Handle, Key: p.Wanted.LoadBalancer.Key, For: adopt.Stack(p.Found),
-		Rules: p.Found.RuleCount(), Classes: c.Classes, Differ: len(c.Changes), Same: c.Same(),
+		Rules: p.Found.RuleCount(), Classes: c.Classes, Differ: len(c.Changes), Undecided: len(c.Undecided), Same: c.Same(),
 		Settings: append([]adopt.Difference{}, c.Settings...), NotUnderstood: none(c.NotUnderstood), Left: c.Left,
 		Missing: append([]lb.GroupID{}, c.Missing...), Resources: c.Resources,
 	})
@@ -147,10 +149,10 @@ func (r adoption) Text(colour output.Palette) string {
 func (f foundBalancer) lines() []string {
 	out := []string{fmt.Sprintf("%s, for %s, is wanted as %s", f.Name, f.For, f.Key)}
 	add := func(format string, args ...any) { out = append(out, "  "+fmt.Sprintf(format, args...)) }
-	if f.Differ == 0 && len(f.NotUnderstood) == 0 {
+	if f.Differ+f.Undecided+len(f.NotUnderstood) == 0 {
 		add("answers: the same for all requests (%s, %d kinds of requests)", output.Number(f.Rules, "rule"), f.Classes)
 	} else {
-		add("answers: %d of %d kinds of requests differ", f.Differ, f.Classes)
+		add("answers: %d of %d kinds of requests differ, and %d are not decided", f.Differ, f.Classes, f.Undecided)
 	}
 	for _, what := range f.NotUnderstood {
 		add("not understood: %s", what)
