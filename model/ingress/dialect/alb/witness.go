@@ -107,14 +107,14 @@ func (r *reader) showRedirect() {
 	const challenge = "/.well-known/acme-challenge/x"
 	host := r.anyHost()
 	taken := slices.IndexFunc(r.written, func(w writtenPath) bool {
-		return hasHost(w.host, host) && w.when.empty() && w.globs == nil && w.expressions == nil && r.tries(1) && w.path.Matches(challenge)
+		return !w.circles("http", insecure[0]) && w.isFor(host, plainRequest, "") && r.tries(1) && w.path.Matches(challenge)
 	})
 	if taken < 0 || r.letsThrough(r.written[taken]) {
 		ask(host, challenge)
 		return
 	}
 	for _, host := range []string{"any.example", host} {
-		if path, found := r.unmatched(host); found && r.Spec.DefaultBackend == nil {
+		if path, found := r.unmatched(host, insecure[0]); found && r.Spec.DefaultBackend == nil {
 			ask(host, path)
 			return
 		}
@@ -122,11 +122,14 @@ func (r *reader) showRedirect() {
 	v.Outcome, v.Message = dialect.Same, ""
 }
 
-// unmatched returns a path that no path for a host matches.
-func (r *reader) unmatched(host string) (string, bool) {
+// plainRequest fulfils no condition but one on its method.
+var plainRequest = compare.Request{Method: "GET"}
+
+// unmatched returns a path that no path for a host matches, on a port of HTTP.
+func (r *reader) unmatched(host string, port int32) (string, bool) {
 	var out []*language.Language
 	for _, w := range r.written {
-		if hasHost(w.host, host) && len(out) < mostChanges {
+		if !w.circles("http", port) && w.isFor(host, plainRequest, "") && len(out) < mostChanges {
 			out = append(out, language.OfPath(w.path))
 		}
 	}
@@ -175,7 +178,7 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 		}
 		for _, out.Method = range methods {
 			for _, host := range hosts {
-				unreached := func(w writtenPath) bool { return !hasHost(w.host, host) || w.circles(scheme, port) }
+				unreached := func(w writtenPath) bool { return w.circles(scheme, port) }
 				if path, found := r.free(c, at, host, out, query, unreached); found {
 					out.URL = strings.TrimSuffix(fmt.Sprintf("%s://%s:%d%s?%s", scheme, host, port, routing.Sendable(path), query), "?")
 					return true
@@ -198,9 +201,7 @@ func (r *reader) free(c change, on v1alpha1.ListenPort, host string, request com
 			return "", false
 		}
 		has := func(w writtenPath) bool {
-			return !unreached(w) && r.tries(1) && w.path.Matches(path) && w.when.holds(request, query) &&
-				(w.globs == nil || slices.ContainsFunc(w.globs, func(glob string) bool { return hasHost(glob, host) })) &&
-				(w.expressions == nil || slices.ContainsFunc(w.expressions, func(e string) bool { return matches(e, host) }))
+			return !unreached(w) && r.tries(1) && w.path.Matches(path) && w.isFor(host, request, query)
 		}
 		at := slices.IndexFunc(r.written[:c.after], has)
 		if at < 0 && c.leftOut != "" { // the next path there may answer alike
@@ -231,6 +232,13 @@ type writtenPath struct {
 	loops       func(v1alpha1.ListenPort) bool // the other controller takes it for a redirect to itself; nil for never
 	backend     networkingv1.IngressBackend
 	from        string // the author's path
+}
+
+// isFor reports whether a path is for a host, and a request fulfils its conditions.
+func (w writtenPath) isFor(host string, request compare.Request, query string) bool {
+	return hasHost(w.host, host) && w.when.holds(request, query) &&
+		(w.globs == nil || slices.ContainsFunc(w.globs, func(glob string) bool { return hasHost(glob, host) })) &&
+		(w.expressions == nil || slices.ContainsFunc(w.expressions, func(e string) bool { return matches(e, host) }))
 }
 
 // circles reports whether the path is redirected to itself. It is left out then.
@@ -309,7 +317,7 @@ func (r *reader) hostAmong(some []*language.Language, expressions []string) []st
 }
 
 // anyHostName matches hosts in lower case.
-const anyHostName = `[a-z]([a-z0-9._-]*[a-z0-9])?`
+const anyHostName = `[a-z]([a-z0-9._-]*[a-z0-9])?\.?`
 
 // otherHosts returns a host for which none of the first paths is that has hosts by conditions; none if there is
 // no such path.
@@ -364,7 +372,11 @@ func (e entry) holds(request compare.Request, query string) bool {
 		}
 	}
 	return (len(e.QueryStrings) == 0 || some(pairs, e.QueryStrings)) && (len(e.Method) == 0 || slices.Contains(e.Method, request.Method)) &&
-		(len(e.Source) == 0 || slices.Contains(e.Source, request.Source))
+		(len(e.Source) == 0 || slices.ContainsFunc(e.Source, func(source string) bool {
+			block, err := netip.ParsePrefix(source)
+			from, wrong := netip.ParseAddr(request.Source)
+			return err == nil && wrong == nil && block.Contains(from)
+		}))
 }
 
 // pathOf returns a written path as routes have it.

@@ -16,6 +16,7 @@ const (
 	moved    = `{"type": "redirect", "redirectConfig": {"host": "a.example.com", "statusCode": "HTTP_301"}}`
 	secure   = `{"type": "redirect", "redirectConfig": {"protocol": "HTTPS", "port": "443", "statusCode": "HTTP_301"}}`
 	toA      = `{"type": "redirect", "redirectConfig": {"path": "/a", "statusCode": "HTTP_301"}}`
+	sources  = `[{"field": "source-ip", "sourceIpConfig": {"values": ["10.2.0.0/15"]}}]`
 	itself   = `{"type": "redirect", "redirectConfig": {"statusCode": "HTTP_301"}}`
 	notFound = `{"type": "fixed-response", "fixedResponseConfig": {"statusCode": "404"}}`
 	hosts    = `[{"field": "host-header", "hostHeaderConfig": {"values": ["b.example.com"]}}]`
@@ -78,6 +79,12 @@ var changes = map[string]struct {
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation))}, key: "conditions.moved"},
 	"a redirect for most hosts": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": strings.Replace(regexes, "^old[0-9]\\\\.example\\\\.com$", "[a-m]$", 1)}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved", want: "GET http://n:80/"},
+	"the query, behind a path for the same sources": {annotations: map[string]string{"actions.away": away, "conditions.away": sources, "conditions.web": sources},
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("web", "http")), pathTo("/", backend("away", alb.UseAnnotation))}, key: "actions.away"},
+	"a redirect of HTTP, where another one leads to itself": {annotations: and("ssl-redirect", "443", "actions.itself", itself),
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("itself", alb.UseAnnotation))}, key: "ssl-redirect", free: true, want: "GET http://www.example.com:80/.well-known/acme-challenge/x"},
+	"a redirect of HTTP, for hosts by conditions": {annotations: and("ssl-redirect", "443", "actions.web", secure, "conditions.web", strings.Replace(hosts, "b.example.com", "*.my_shop.example.com", 1)),
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("web", alb.UseAnnotation))}, key: "ssl-redirect", want: "GET http://any.example:80/"},
 	"such a redirect to itself, which is left out": {annotations: map[string]string{"actions.moved": itself, "conditions.moved": regexes}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved"},
 	"such a redirect before what is not found": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "actions.none": notFound}, free: true,
