@@ -555,6 +555,9 @@ func (r *reader) noteDropped(h hostRedirect) {
 			continue
 		}
 		c := h.change
+		c.on = func(l v1alpha1.ListenPort) bool { // a redirect to itself is dropped in any case
+			return (h.on == nil || h.on(l)) && (w.loops == nil || !w.loops(l))
+		}
 		for _, c.host = range hosts {
 			c.path, c.when, c.after = w.path, w.when, i
 			r.note(c)

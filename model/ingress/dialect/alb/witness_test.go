@@ -87,6 +87,8 @@ var changes = map[string]struct {
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("web", alb.UseAnnotation))}, key: "ssl-redirect", want: "GET http://any.example:80/"},
 	"such a redirect to itself, which is left out": {annotations: map[string]string{"actions.moved": itself, "conditions.moved": regexes}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("web", "http"))}, key: "conditions.moved"},
+	"such a redirect before one to itself": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "actions.itself": itself}, free: true,
+		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("itself", alb.UseAnnotation))}, key: "conditions.moved"},
 	"such a redirect before what is not found": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "actions.none": notFound}, free: true,
 		paths: []networkingv1.HTTPIngressPath{pathTo("/", backend("moved", alb.UseAnnotation)), pathTo("/", backend("none", alb.UseAnnotation))}, key: "conditions.moved"},
 	"such a redirect before a path for hosts that it has, too": {annotations: map[string]string{"actions.moved": secure, "conditions.moved": regexes, "conditions.web": regexes}, free: true,
