@@ -105,11 +105,18 @@ func TestTargetsAreRegisteredInATargetGroupOfOthers(t *testing.T) {
 func TestThePolicyKeepsTargetsOutOfTargetGroupsOfOthers(t *testing.T) {
 	inBubble(t, unjudged(albsim.Options{}), func(w *world) {
 		group := lb.GroupID(w.theirs("pay"))
-		err := w.cloud.SetTargets(w.Context(), routing.NewBindingKey("shop", "web", ""), group, []lb.Target{{Address: "10.0.1.1", Port: 8080}})
-		for _, says := range []string{"allow the operator's role elasticloadbalancing:RegisterTargets on " + string(group),
-			"docs/how-to/iam.md", `under "Target groups from other tools"`} {
-			if !errors.Is(err, providers.ErrDenied) || !strings.Contains(err.Error(), says) {
-				t.Errorf("the error is %v, want %q in it", err, says)
+		there := lb.Target{Address: "10.0.0.250", Port: 80}
+		if _, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).RegisterTargets(w.Context(), &elbapi.RegisterTargetsInput{
+			TargetGroupArn: sdk.String(string(group)), Targets: []elb.TargetDescription{{Id: &there.Address, Port: &there.Port}}}); err != nil {
+			t.Fatal(err)
+		}
+		for action, want := range map[string][]lb.Target{"RegisterTargets": {there, {Address: "10.0.1.1", Port: 8080}}, "DeregisterTargets": nil} {
+			err := w.cloud.SetTargets(w.Context(), routing.NewBindingKey("shop", "web", ""), group, want)
+			for _, says := range []string{"allow the operator's role elasticloadbalancing:" + action + " on " + string(group),
+				"docs/how-to/iam.md", `under "Target groups from other tools"`} {
+				if !errors.Is(err, providers.ErrDenied) || !strings.Contains(err.Error(), says) {
+					t.Errorf("the error is %v, want %q in it", err, says)
+				}
 			}
 		}
 	})
