@@ -89,3 +89,21 @@ func TestWhatBecomesOfBindings(t *testing.T) {
 		})
 	}
 }
+
+// One binding is explained without the others, also as JSON.
+func TestOneBindingIsExplained(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": boundClass + bindingYAML("shop", "web", "", "") +
+		bindingYAML("shop", "far", "", `, iamRoleArnToAssume: "arn:aws:iam::1:role/a"`)})
+	explain := func(format string) string {
+		got := fairlead(t, "explain", "targetgroupbinding/shop/web", "--provider", "aws", "-f", dir, "-o", format)
+		if got.code != exitDone || !strings.Contains(got.out, "BindingServed") || strings.Contains(got.out, "shop/far") {
+			t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+		}
+		return got.out
+	}
+	explain("text")
+	var found []struct{ Reason, Source string }
+	if err := json.Unmarshal([]byte(explain("json")), &found); err != nil || len(found) == 0 || found[len(found)-1].Source != "TargetGroupBinding shop/web" {
+		t.Errorf("%v, %v", found, err)
+	}
+}
