@@ -110,7 +110,7 @@ func (b *Book) giveUp(k lb.GroupKey, targets []lb.Target, remembered map[lb.Key]
 			continue
 		case key == k.Key:
 			t.givenUp = targets
-		case !t.going:
+		default:
 			others = append(others, without(t.own, t.givenUp)...)
 		}
 		delete(remembered, key)

@@ -104,6 +104,11 @@ func TestABindingHasItsTargetGroup(t *testing.T) {
 		if got := c.Book.Bindings(serviceOf("web")); !slices.Equal(got, []lb.Key{bound.Key}) {
 			t.Errorf("the bindings of the Service are %q", got)
 		}
+		c.Cloud.(*keeping).during = func() {
+			if want := []string{"2"}; !slices.Equal(c.remembered, want) {
+				t.Errorf("before it registers them, %v targets are remembered, want %v", c.remembered, want)
+			}
+		}
 		c.reconcile("at first", false, "10.0.0.1", "10.0.0.2")
 		c.pods([]int{2}, nil)
 		c.reconcile("a Pod is gone", false, "10.0.0.2")
@@ -179,36 +184,45 @@ func TestTwoBindingsWithTheSameTargets(t *testing.T) {
 }
 
 // A binding that has its target group for itself takes over targets that it finds there, in writing. One that removes
-// them at the same time costs it none.
+// them at the same time costs it none, whichever comes first.
 func TestABindingTakesOverTargets(t *testing.T) {
-	other := routing.NewBindingKey("shop", "beside", "")
-	second := lb.GroupKey{Key: other, ID: bound.ID}
+	second := lb.GroupKey{Key: routing.NewBindingKey("shop", "beside", ""), ID: bound.ID}
 	target := lb.Target{Address: "10.0.0.1", Port: 8080}
-	synctest.Test(t, func(t *testing.T) {
-		c := newBinding(t, target)
-		c.pods([]int{1}, nil)
-		comes := func() {
-			for range 2 { // it looks once more after it has taken them over
-				if _, err := c.Reconcile(t.Context(), second); err != nil {
-					t.Error(err)
+	for _, whileItRemembers := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newBinding(t, target)
+			c.pods([]int{1}, nil)
+			comes := func() {
+				for range 2 { // it looks once more after it has taken them over
+					if _, err := c.Reconcile(t.Context(), second); err != nil {
+						t.Error(err)
+					}
 				}
 			}
-		}
-		c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{target})
-		c.bindKey(other, nil)
-		c.Cloud.(*keeping).during = comes
-		c.reconcile("the first one leaves", false)
-		if want := []string{"1", "0"}; !slices.Equal(c.remembered, want) {
-			t.Errorf("%v targets are remembered, want %v", c.remembered, want)
-		}
-		comes()
-		c.Book.Unbind(t.Context(), bound.Key)
-		c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{target})
-		c.reconcile("the first one has left", false, "10.0.0.1")
-		c.Book.Leave(t.Context(), other, bound.ID, nil)
-		comes()
-		c.reconcile("both have left", false)
-	})
+			c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{target})
+			c.bindKey(second.Key, nil)
+			if remember := c.Remember; whileItRemembers {
+				c.Remember = func(ctx context.Context, k lb.GroupKey, own []lb.Target) error {
+					c.Remember = remember
+					c.reconcile("the first one leaves", false)
+					return remember(ctx, k, own)
+				}
+			} else {
+				c.Cloud.(*keeping).during = comes
+				c.reconcile("the first one leaves", false)
+			}
+			comes()
+			if slices.Sort(c.remembered); !slices.Equal(c.remembered, []string{"0", "1"}) {
+				t.Errorf("%v targets are remembered", c.remembered)
+			}
+			c.Book.Unbind(t.Context(), bound.Key)
+			c.Book.Leave(t.Context(), bound.Key, bound.ID, []lb.Target{target})
+			c.reconcile("the first one has left", false, "10.0.0.1")
+			c.Book.Leave(t.Context(), second.Key, bound.ID, nil)
+			comes()
+			c.reconcile("both have left", false)
+		})
+	}
 }
 
 // A binding is told, once, what the cloud refuses, and that it no longer does.
