@@ -55,9 +55,9 @@ type Reconciler struct {
 	// Interval is how long what the cloud says of a served target group is valid.
 	Interval time.Duration
 	facts    facts
-	gone     sync.Map // when bindings were found to be gone that were not released, by name
-	released sync.Map // the names of bindings that were
-	failures sync.Map // what was told of a binding last that failed, by name
+	gone     sync.Map // when a binding was found to be gone with its record still there, by name
+	released sync.Map // the bindings whose records were dropped: the cache may still show the finalizer
+	failures sync.Map // the last failure that was told of a binding, by name
 
 	// Wake has bindings of which something is to be reported.
 	Wake chan event.TypedGenericEvent[types.NamespacedName]
@@ -73,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 	if name == begin {
 		for _, remembered := range r.Memories.names() {
-			r.wake(ctx, remembered) // one may be gone
+			r.wake(ctx, remembered)
 		}
 		return reconcile.Result{}, nil
 	}
@@ -101,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 }
 
-// begin is the name of no binding: what is remembered is looked through.
+// begin is the name of no binding. It has all bindings reconciled that have a record: some may be gone.
 var begin types.NamespacedName
 
 // read reads a binding; nil if there is none.
@@ -214,8 +214,7 @@ var forgotten = diag.Diagnostic{Severity: diag.Warning, Reason: diag.BindingForg
 	Message: "the LoadBalancer that remembers its targets was deleted: those that were registered before, and are no " +
 		"endpoints of its Service any more, stay until you deregister them"}
 
-// isForgotten reports whether a binding was held, and its record is lost. The cache may show the finalizer of one
-// that was released.
+// isForgotten reports whether a binding has a finalizer, and its record is lost.
 func (r *Reconciler) isForgotten(b *alb.TargetGroupBinding, memory *memory) bool {
 	_, released := r.released.Load(client.ObjectKeyFromObject(b))
 	return memory == nil && !released && controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer)
@@ -388,7 +387,7 @@ func (r *Reconciler) settle(ctx context.Context, claim *bindings.Claim, classes 
 	for _, other := range all {
 		memory := r.Memories.of(client.ObjectKeyFromObject(other))
 		held := memory != nil && memory.Group == claim.Group
-		if other.UID == claim.UID || !held && (!isOf(other, claim.Group) || !other.DeletionTimestamp.IsZero()) {
+		if other.UID == claim.UID || !held && (!mayName(other, claim.Group) || !other.DeletionTimestamp.IsZero()) {
 			continue
 		}
 		rival, _, err := r.claimOf(ctx, other, classes)
@@ -440,8 +439,8 @@ func (r *Reconciler) namespaceOf(ctx context.Context, b *alb.TargetGroupBinding)
 	return namespace, err
 }
 
-// isOf reports whether a binding can be of a target group.
-func isOf(b *alb.TargetGroupBinding, group lb.GroupID) bool {
+// mayName reports whether a binding may name a target group, by its ARN or by its name.
+func mayName(b *alb.TargetGroupBinding, group lb.GroupID) bool {
 	return b.Spec.TargetGroupARN == string(group) || b.Spec.TargetGroupARN == "" &&
 		len(alb.ARNsOf([]string{string(group)}, b.Spec.TargetGroupName)) > 0
 }

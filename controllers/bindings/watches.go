@@ -65,21 +65,21 @@ func changed(before, after client.Object) bool {
 		was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero()
 }
 
-// onBinding returns a binding and the others that may be of its target groups, and wait for it.
+// onBinding returns a binding and the others that may name its target group, and may have to wait for it.
 func (r *Reconciler) onBinding(ctx context.Context, b *alb.TargetGroupBinding) []types.NamespacedName {
 	memory := r.Memories.of(client.ObjectKeyFromObject(b))
 	return append(r.which(ctx, func(other *alb.TargetGroupBinding) bool {
-		return other.UID != b.UID && (maySay(other, b) || memory != nil && isOf(other, memory.Group))
+		return other.UID != b.UID && (mayNameTheSame(other, b) || memory != nil && mayName(other, memory.Group))
 	}), client.ObjectKeyFromObject(b))
 }
 
-// maySay reports whether two bindings may say the same target group.
-func maySay(one, other *alb.TargetGroupBinding) bool {
+// mayNameTheSame reports whether two bindings may name the same target group.
+func mayNameTheSame(one, other *alb.TargetGroupBinding) bool {
 	if arn := other.Spec.TargetGroupARN; arn != "" {
-		return isOf(one, lb.GroupID(arn))
+		return mayName(one, lb.GroupID(arn))
 	}
 	if arn := one.Spec.TargetGroupARN; arn != "" {
-		return isOf(other, lb.GroupID(arn))
+		return mayName(other, lb.GroupID(arn))
 	}
 	return one.Spec.TargetGroupName != "" && one.Spec.TargetGroupName == other.Spec.TargetGroupName
 }

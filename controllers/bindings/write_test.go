@@ -1,6 +1,7 @@
 package bindings
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/targets"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
@@ -178,6 +181,46 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 		}
 		if got := r.Memories.of(name); got == nil || got.Group != shared || len(got.Targets) > 0 {
 			t.Errorf("with the record %+v, it remembers %+v", m, got)
+		}
+	}
+}
+
+// A binding that is deleted after its record was lost is told what may be left of it. One that was released is not,
+// while the cache still shows its finalizer.
+func TestABindingThatGoesWithoutARecord(t *testing.T) {
+	for what, lost := range map[string]bool{"its record is lost": true, "it was released": false} {
+		r, c := newShared(t)
+		if _, err := r.Reconcile(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Delete(t.Context(), read(t, c)); err != nil { // it stays for its finalizer
+			t.Fatal(err)
+		}
+		late := read(t, c)
+		if lost {
+			if err := c.DeleteAllOf(t.Context(), &v1alpha1.LoadBalancer{}); err != nil {
+				t.Fatal(err)
+			}
+			r.Memories = NewMemories(records.NewBindingStore(c, c, ""))
+		} else {
+			r.Cloud = &asked{Provider: r.Cloud, none: true}
+			if _, err := r.Reconcile(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			late.ResourceVersion, late.DeletionTimestamp = "", nil
+			if err := errors.Join(c.Create(t.Context(), late), c.Delete(t.Context(), late)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.Reconcile(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		var told eventsv1.EventList
+		if err := c.List(t.Context(), &told); err != nil {
+			t.Fatal(err)
+		}
+		if is := slices.ContainsFunc(told.Items, func(e eventsv1.Event) bool { return e.Reason == string(diag.BindingForgotten) }); is != lost {
+			t.Errorf("%s: what may be left is told: %t", what, is)
 		}
 	}
 }
