@@ -31,7 +31,7 @@ func (r Report) Markdown() string {
 	}
 	b.Table("| | Load balancer | Setting | Before | After |", settings)
 	var requests [][]string
-	for _, c := range byProtection(r.Changes, protectionOfRequest) {
+	for _, c := range merged(byProtection(r.Changes, protectionOfRequest)) {
 		note := output.Strong(marks[c.Protection])
 		if c.Because != "" {
 			note += ": " + output.Escaped(c.Because)
@@ -40,7 +40,10 @@ func (r Report) Markdown() string {
 			note += " (" + output.Escaped(strings.Join(c.Details, "; ")) + ")"
 		}
 		if c.Protection != Accepted { // Because says it
-			note += r.noteOf(c.Protection, RequestID(c))
+			note += r.noteOf(c.Protection, RequestID(c.Change))
+		}
+		if also := c.also(); also != "" {
+			note = strings.TrimSpace(note + " " + output.Escaped(also))
 		}
 		requests = append(requests, []string{
 			note, output.Code(c.Curl), output.Code(inWords(c.Before)), output.Code(inWords(c.After)),

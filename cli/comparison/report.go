@@ -170,3 +170,47 @@ func where(e compare.Exposure) string {
 	}
 	return fmt.Sprintf("%s port %d", e.LoadBalancer, e.Port)
 }
+
+// A sameChange is a change, and the other hosts whose requests change in the same way.
+type sameChange struct {
+	compare.Change
+	others []string
+}
+
+// merged returns changes with those merged that differ in nothing but the host and the Ingresses of the answers. What may
+// be less protected stays alone, as each such change is accepted alone.
+func merged(changes []compare.Change) (out []sameChange) {
+	at := map[string]int{}
+	for _, c := range changes {
+		host := c.Request.Routed.Hostname()
+		if host == "" || mayBeLess(c.Protection) || c.Protection == Accepted {
+			out = append(out, sameChange{Change: c})
+			continue
+		}
+		alike := fmt.Sprintf("%q", []string{string(c.LoadBalancer), strings.ReplaceAll(c.Curl, host, "host"), c.Before.Action,
+			c.Before.SignIn, c.Before.Route, c.After.Action, c.After.SignIn, c.After.Route, string(c.Protection), c.Because,
+			strings.Join(c.Details, "\n")})
+		if i, known := at[alike]; known {
+			out[i].others = append(out[i].others, host)
+			continue
+		}
+		at[alike] = len(out)
+		out = append(out, sameChange{Change: c})
+	}
+	return out
+}
+
+// mostHosts is how many hosts are named beside the first one.
+const mostHosts = 10
+
+// also names the other hosts; "" if there are none.
+func (c sameChange) also() string {
+	if len(c.others) == 0 {
+		return ""
+	}
+	named := strings.Join(c.others[:min(len(c.others), mostHosts)], ", ")
+	if rest := len(c.others) - mostHosts; rest > 0 {
+		named += fmt.Sprintf(" and %d more, which -o json has", rest)
+	}
+	return count(len(c.others), "other host changes", "other hosts change") + " in the same way: " + named
+}

@@ -94,3 +94,31 @@ func TestWhatIsNotDecidedIsSaid(t *testing.T) {
 		t.Error("the report is empty")
 	}
 }
+
+// TestEqualChangesAreOneEntry: a change of many hosts is read once, and nothing that protects is hidden in it.
+func TestEqualChangesAreOneEntry(t *testing.T) {
+	change := func(host, path string, p compare.Protection) compare.Change {
+		c := compare.Change{Curl: "curl http://" + host + path, LoadBalancer: "a", Protection: p,
+			Before: compare.Answer{Action: "forward a/admin:80"}, After: compare.Answer{Action: "forward a/admin2:80"}}
+		c.Request.Routed.Host = host
+		return c
+	}
+	var report compare.Report
+	for i := range 300 {
+		report.Changes = append(report.Changes, change(fmt.Sprintf("app%d.example.com", i), "/admin", ""))
+	}
+	report.Changes = append(report.Changes, change("app.example.com", "/other", ""),
+		change("less.example.com", "/admin", compare.Less), change("also-less.example.com", "/admin", compare.Less),
+		change("more.example.com", "/admin", compare.More))
+	other := change("elsewhere.example.com", "/admin", "")
+	other.LoadBalancer = "b"
+	report.Changes = append(report.Changes, other)
+	r := ReportOf(report, 2, nil)
+	also := "299 other hosts change in the same way: app1.example.com, app2.example.com, "
+	for _, text := range []string{r.Text(false), r.Markdown()} {
+		if strings.Count(text, "curl ") != 6 || strings.Count(text, also) != 1 || !strings.Contains(text, "and 289 more, which -o json has") ||
+			!strings.Contains(text, "305 routes change") {
+			t.Error(text)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (r Report) Text(colour output.Palette) string {
 		line("  after:  %s", e.After)
 		acceptance(line, r, e.Protection, SettingID(e))
 	}
-	for _, c := range r.Changes {
+	for _, c := range merged(r.Changes) {
 		b.WriteString(mark(colour, c.Protection))
 		line("%s", c.Curl)
 		line("  before: %s", inWords(c.Before))
@@ -41,7 +41,10 @@ func (r Report) Text(colour output.Palette) string {
 			line("    %s", detail)
 		}
 		line("  on:     %s", c.LoadBalancer)
-		acceptance(line, r, c.Protection, RequestID(c))
+		if also := c.also(); also != "" {
+			line("  also:   %s", also)
+		}
+		acceptance(line, r, c.Protection, RequestID(c.Change))
 	}
 	for _, u := range r.Undecided {
 		b.WriteString(colour.Bad("not decided") + " ")
