@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,10 +156,12 @@ func total() (total, clearing int) {
 
 var errFault = errors.New("a fault")
 
-// failing returns a function that answers one call with an error.
+// failing returns a function that answers one call with an error: the one of this number or, of calls at the same time,
+// one of them.
 func failing(c *cloud, n int, err error) func(context.Context, string) error {
+	var failed atomic.Bool
 	return func(context.Context, string) error {
-		if c.number() == n {
+		if c.number() >= n && !failed.Swap(true) {
 			return err
 		}
 		return nil
