@@ -52,7 +52,7 @@ const adoptExamples = `  # Do the load balancers answer as Fairlead would answer
   fairlead adopt --from alb --cluster-name prod --provider aws --live --key alb/shop/@all/internet-facing
 
   # Those of these Ingresses, for a program to read
-  fairlead adopt --from alb --cluster-name prod --provider aws -f manifests/ -o json`
+  fairlead adopt --from alb --cluster-name prod --provider aws --installation-id prod -f manifests/ -o json`
 
 // adopting has the load balancers that are compared.
 type adopting struct {
