@@ -1,7 +1,7 @@
 package lb
 
 // An Other is a load balancer that others made, as the cloud has it. Its target groups have their names in the cloud as
-// IDs, and Read has all of its settings, whoever wrote them.
+// IDs, and Read has all of its settings.
 type Other struct {
 	Observed
 	Name string
