@@ -108,7 +108,7 @@ func (s *Shields) attached(ctx context.Context, arn string) (*shieldtypes.Protec
 	return out.Protection, nil
 }
 
-// Attached returns whether a load balancer has a protection, whoever made it: ShieldOn or ShieldOff.
+// Attached returns whether a load balancer has a protection, made by Fairlead or not: ShieldOn or ShieldOff.
 func (s *Shields) Attached(ctx context.Context, arn string) (string, error) {
 	there, err := s.attached(ctx, arn)
 	if err != nil || there == nil {

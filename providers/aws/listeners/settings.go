@@ -199,7 +199,7 @@ func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	return s
 }
 
-// AllSettingsOf returns the live values of all settings of a listener, whoever wrote them, besides its clients.
+// AllSettingsOf returns the live values of all settings of a listener, besides its clients.
 func AllSettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	out := lb.ListenerSettings{
 		Attributes: l.Attributes[aws.ToString(of.ListenerArn)], TLSPolicy: aws.ToString(of.SslPolicy),

@@ -74,7 +74,7 @@ func ReadGrants(g ec2types.SecurityGroup) []Grant {
 	return out
 }
 
-// SourcesOn returns the sources that security groups admit to a TCP port, whoever wrote their rules, sorted. A rule can be
+// SourcesOn returns the sources that security groups admit to a TCP port, sorted, by the rules of all writers. A rule can be
 // for several ports, and for all of them.
 func SourcesOn(groups []ec2types.SecurityGroup, port int32) []string {
 	var out []string
