@@ -73,6 +73,9 @@ type ObservedListener struct {
 	Default       Action         `json:"default"`
 	Rules         []ObservedRule `json:"rules,omitempty"`
 	Handle        string         `json:"handle,omitempty"`
+	// Shape is set if the load balancer was taken over from others, and the rules are theirs. It has digests of the rules and
+	// of the wanted ones that give the same answers; while both are as they were, the rules stay.
+	Shape string `json:"shape,omitempty"`
 }
 
 // An ObservedRule is a rule with its priority. Lower priorities come first.

@@ -1,0 +1,27 @@
+package lb
+
+// A Takeover says which wanted load balancer one of others becomes, and which of its parts are which wanted ones.
+type Takeover struct {
+	Want LoadBalancer
+	// Groups has the ID of the wanted target group of each found one, by handle. Several found ones can be one wanted one.
+	// Those that are not in it are not wanted.
+	Groups map[string]GroupID
+	// Differ has the handles of the load balancer, listeners and target groups whose settings differ from the wanted ones.
+	Differ map[string]bool
+	// Shapes has the shape of each listener that keeps its rules, by port; see ObservedListener.
+	Shapes map[int32]string
+	// Firewall is the security group that says which clients may connect; "" if the Ingresses name security groups.
+	Firewall string
+	// Kept are security groups of others that the load balancer keeps besides.
+	Kept []string
+}
+
+// A TagChange changes the tags of one resource: first some are removed, then others are added.
+type TagChange struct {
+	Handle string            `json:"handle"`
+	Remove []string          `json:"remove,omitempty"`
+	Add    map[string]string `json:"add,omitempty"`
+}
+
+// Empty reports whether nothing changes.
+func (c TagChange) Empty() bool { return len(c.Remove)+len(c.Add) == 0 }
