@@ -105,6 +105,7 @@ func Compile(
 	facts.AddObserved(seen)
 	p.Capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.Capabilities)
+	p.LoadBalancer = planner.KeepShape(p.LoadBalancer, seen)
 	if ours := s.Recorded.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
 		strangers := planner.ForeignRules(seen, p.LoadBalancer, planner.HasDigest(ours))
 		for _, stranger := range strangers {

@@ -32,9 +32,10 @@ type ruleView struct {
 }
 
 // applyForeignRulePolicy reports foreign rules, and adds them to the wanted load balancer if the
-// class keeps them.
+// class keeps them. Rules that were taken over and give the wanted answers are not foreign.
 func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot,
 	seen *lb.Observed, built *model.Built) []planner.ForeignRule {
+	built.LoadBalancer = planner.KeepShape(built.LoadBalancer, seen)
 	foreign, news := b.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
 	for _, s := range foreign {
