@@ -13,21 +13,31 @@ import (
 
 // A Call is a call of a Provider that is about to be made.
 type Call struct {
-	Method string     // of Provider
+	Method string     // of Provider or Adopter
 	Key    lb.Key     // the load balancer; empty for none
 	Group  lb.GroupID // the target group of Targets and SetTargets
 	Step   plan.Step  // of Apply
 }
 
 // Changes reports whether the call changes something in the cloud.
-func (c Call) Changes() bool { return c.Method == "Apply" || c.Method == "SetTargets" }
+func (c Call) Changes() bool { return changing[c.Method] != "" }
+
+// changing has the methods that change something, with what they do.
+var changing = map[string]string{
+	"Apply": "applying a step", "SetTargets": "changing the targets",
+	"Retag": "changing tags", "Admit": "admitting the load balancer to its targets",
+	"Dismiss": "no longer admitting the load balancer to its targets", "Discard": "deleting what is left of others",
+}
 
 // Change describes the change that the call makes, as in "create rule 80/10".
 func (c Call) Change() string {
 	if c.Step != nil {
 		return fmt.Sprintf("%s %s", c.Step.Op(), c.Step.ID())
 	}
-	return fmt.Sprintf("changing the targets of %s", c.Group)
+	if c.Group != "" {
+		return fmt.Sprintf("%s of %s", changing[c.Method], c.Group)
+	}
+	return changing[c.Method]
 }
 
 // A Wrapper makes a call by calling next, or returns an error without making it. Calls are made on

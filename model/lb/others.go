@@ -7,6 +7,8 @@ type Other struct {
 	Name string
 	// Tags has the tags of the load balancer, of its listeners, rules, target groups and security groups, by handle.
 	Tags map[string]map[string]string
+	// Names has the names of its security groups, by handle.
+	Names map[string]string
 	// NotRead says why the rest was not read, such as that the load balancer is in another network; "" if it was.
 	NotRead string
 	// Usual has the settings that the cloud would give to the same load balancer if nothing asked for any.

@@ -16,12 +16,10 @@ type Takeover struct {
 	Kept []string
 }
 
-// A TagChange changes the tags of one resource: first some are removed, then others are added.
+// A TagChange changes the tags of some resources, which need the same change: first some are added, then others are removed,
+// so that tags that are renamed are never lost.
 type TagChange struct {
-	Handle string            `json:"handle"`
-	Remove []string          `json:"remove,omitempty"`
-	Add    map[string]string `json:"add,omitempty"`
+	Handles []string          `json:"handles"`
+	Add     map[string]string `json:"add,omitempty"`
+	Remove  []string          `json:"remove,omitempty"`
 }
-
-// Empty reports whether nothing changes.
-func (c TagChange) Empty() bool { return len(c.Remove)+len(c.Add) == 0 }
