@@ -26,6 +26,7 @@ func ec2Calls() map[string]handler {
 	return map[string]handler{
 		"DescribeSubnets":               on((*Sim).describeSubnets),
 		"DescribeVpcs":                  on((*Sim).describeVPCs),
+		"DescribeAvailabilityZones":     on((*Sim).describeZones),
 		"DescribeRouteTables":           on((*Sim).describeRouteTables),
 		"DescribeSecurityGroups":        on((*Sim).describeSecurityGroups),
 		"CreateSecurityGroup":           on((*Sim).createSecurityGroup),
@@ -189,10 +190,46 @@ func (s *Sim) AddVPC(id string) {
 	s.net.others = append(s.net.others, id)
 }
 
-func (s *Sim) describeVPCs(*api.DescribeVpcsInput) (*api.DescribeVpcsOutput, error) {
+func (s *Sim) describeVPCs(in *api.DescribeVpcsInput) (*api.DescribeVpcsOutput, error) {
 	out := &api.DescribeVpcsOutput{}
-	for _, id := range append([]string{s.net.vpc}, s.net.others...) {
-		out.Vpcs = append(out.Vpcs, ec2.Vpc{VpcId: aws.String(id), State: ec2.VpcStateAvailable})
+	all := append([]string{s.net.vpc}, s.net.others...)
+	for _, id := range in.VpcIds {
+		if !slices.Contains(all, id) {
+			return nil, refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", id)
+		}
+	}
+	for _, id := range all {
+		if in.VpcIds != nil && !slices.Contains(in.VpcIds, id) {
+			continue
+		}
+		vpc := ec2.Vpc{VpcId: aws.String(id), State: ec2.VpcStateAvailable}
+		if id == s.net.vpc {
+			for _, r := range s.net.ranges {
+				vpc.CidrBlockAssociationSet = append(vpc.CidrBlockAssociationSet, ec2.VpcCidrBlockAssociation{
+					CidrBlock: aws.String(r.String()), CidrBlockState: &ec2.VpcCidrBlockState{State: ec2.VpcCidrBlockStateCodeAssociated}})
+			}
+		}
+		out.Vpcs = append(out.Vpcs, vpc)
+	}
+	return out, nil
+}
+
+// describeZones answers for zones of the region that are named, or for those that have subnets:
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AvailabilityZone.html.
+func (s *Sim) describeZones(in *api.DescribeAvailabilityZonesInput) (*api.DescribeAvailabilityZonesOutput, error) {
+	kinds := map[string]string{}
+	for _, subnet := range s.net.subnets {
+		kinds[aws.ToString(subnet.AvailabilityZone)] = kindOfZone(*subnet)
+	}
+	out := &api.DescribeAvailabilityZonesOutput{}
+	for _, name := range sortedKeys(kinds) {
+		id := "euw1-az" + name[len(Region):]
+		if in.ZoneNames != nil && !slices.Contains(in.ZoneNames, name) || in.ZoneIds != nil && !slices.Contains(in.ZoneIds, id) {
+			continue
+		}
+		out.AvailabilityZones = append(out.AvailabilityZones, ec2.AvailabilityZone{
+			ZoneName: aws.String(name), ZoneId: aws.String(id), ZoneType: aws.String(strings.Replace(kinds[name], "outpost", "availability-zone", 1)),
+			RegionName: aws.String(Region), State: ec2.AvailabilityZoneStateAvailable})
 	}
 	return out, nil
 }
@@ -212,7 +249,10 @@ func (s *Sim) AddInstance(id, subnet, address string) {
 	s.net.instances[id] = &ec2.Instance{
 		InstanceId: aws.String(id), SubnetId: aws.String(subnet), VpcId: aws.String(VPC), PrivateIpAddress: aws.String(address),
 		SecurityGroups: []ec2.GroupIdentifier{group}, State: &ec2.InstanceState{Name: ec2.InstanceStateNameRunning},
-		NetworkInterfaces: []ec2.InstanceNetworkInterface{{NetworkInterfaceId: aws.String(eni), Groups: []ec2.GroupIdentifier{group}}},
+		NetworkInterfaces: []ec2.InstanceNetworkInterface{{
+			NetworkInterfaceId: aws.String(eni), Groups: []ec2.GroupIdentifier{group}, Attachment: &ec2.InstanceNetworkInterfaceAttachment{DeviceIndex: aws.Int32(0)},
+			PrivateIpAddresses: []ec2.InstancePrivateIpAddress{{PrivateIpAddress: aws.String(address), Primary: aws.Bool(true)}},
+		}},
 	}
 }
 
@@ -510,6 +550,7 @@ var ec2Names = codec.Dialect{
 var ec2Asked = map[string]string{
 	"Filters": "Filter", "Values": "Value", "Tags": "Tag", "TagSpecifications": "TagSpecification",
 	"SubnetIds": "SubnetId", "GroupIds": "GroupId", "GroupNames": "GroupName", "InstanceIds": "InstanceId", "Resources": "ResourceId",
+	"ZoneNames": "ZoneName", "ZoneIds": "ZoneId", "VpcIds": "VpcId",
 	"DescribeManagedPrefixListsInput.PrefixListIds": "PrefixListId", "AttributeNames": "AttributeName",
 	"NetworkInterfaceIds": "NetworkInterfaceId", "RouteTableIds": "RouteTableId", "SecurityGroupRuleIds": "SecurityGroupRuleId",
 	"UserIdGroupPairs": "Groups", "CreateSecurityGroupInput.Description": "GroupDescription",
@@ -521,5 +562,6 @@ var ec2Answered = map[string]string{
 	"Groups": "groupSet", "PrivateIpAddresses": "privateIpAddressesSet", "UserIdGroupPairs": "groups", "Tags": "tagSet",
 	"PrefixLists": "prefixListSet", "AccountAttributes": "accountAttributeSet", "AttributeValues": "attributeValueSet",
 	"SecurityGroupForVpcs": "securityGroupForVpcSet", "UnknownIpPermissions": "unknownIpPermissionSet",
+	"AvailabilityZones": "availabilityZoneInfo", "AvailabilityZone.State": "zoneState",
 	"SecurityGroup.Description": "groupDescription", "Instance.SecurityGroups": "groupSet", "Instance.State": "instanceState",
 }

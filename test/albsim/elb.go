@@ -157,10 +157,20 @@ func (s *Sim) tagged(arn string) (map[string]string, error) {
 		return nil, refuse("TargetGroupNotFound", "Target group '%s' not found", arn)
 	case strings.Contains(arn, ":listener/"):
 		return nil, refuse("ListenerNotFound", "Listener '%s' not found", arn)
+	case s.ofDefaultRule(arn):
+		return map[string]string{}, nil
 	case strings.Contains(arn, ":listener-rule/"):
 		return nil, refuse("RuleNotFound", "Rule '%s' not found", arn)
 	}
 	return nil, refuse("ValidationError", "'%s' is not a valid resource ARN", arn)
+}
+
+// ofDefaultRule reports whether an ARN is that of a listener's default rule. It is in the answers of DescribeRules, has no
+// tags when the listener is made, and is one of the rules that DescribeTags answers for:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_DescribeTags.html.
+func (s *Sim) ofDefaultRule(arn string) bool {
+	listener, is := strings.CutSuffix(strings.Replace(arn, ":listener-rule/", ":listener/", 1), "/default")
+	return is && s.listeners[listener] != nil
 }
 
 func (s *Sim) addTags(in *api.AddTagsInput) (*api.AddTagsOutput, error) {
@@ -174,6 +184,9 @@ func (s *Sim) addTags(in *api.AddTagsInput) (*api.AddTagsOutput, error) {
 		}
 	}
 	for _, arn := range in.ResourceArns {
+		if s.tags[arn] == nil {
+			s.tags[arn] = map[string]string{}
+		}
 		for _, t := range in.Tags {
 			s.tags[arn][aws.ToString(t.Key)] = aws.ToString(t.Value)
 		}

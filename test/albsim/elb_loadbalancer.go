@@ -55,7 +55,11 @@ func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLo
 	if in.Type != "" && in.Type != elb.LoadBalancerTypeEnumApplication {
 		return nil, refuse("ValidationError", "only application load balancers are simulated")
 	}
-	zones, vpc, err := s.zones(in.Subnets)
+	subnets, err := subnetsIn(in.Subnets, in.SubnetMappings)
+	if err != nil {
+		return nil, err
+	}
+	zones, vpc, err := s.zones(subnets)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +105,21 @@ func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLo
 	made := &loadBalancer{serial: s.serial, about: about, attributes: usualAttributesOf(about.Scheme), activeAt: s.now().Add(s.options.Provisioning)}
 	s.loadBalancers[made.arn()] = made
 	return &api.CreateLoadBalancerOutput{LoadBalancers: []elb.LoadBalancer{s.described(made)}}, nil
+}
+
+// subnetsIn are the subnets of a call, which names them or has a mapping for each:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateLoadBalancer.html, SubnetMappings.
+func subnetsIn(ids []string, mappings []elb.SubnetMapping) ([]string, error) {
+	if len(ids) > 0 && len(mappings) > 0 {
+		return nil, refuse("ValidationError", "You must specify either subnets or subnet mappings, but not both")
+	}
+	for _, m := range mappings {
+		if m.AllocationId != nil || m.PrivateIPv4Address != nil || m.IPv6Address != nil {
+			return nil, refuse("InvalidConfigurationRequest", "Addresses of subnets cannot be specified for load balancers of type 'application'")
+		}
+		ids = append(ids, aws.ToString(m.SubnetId))
+	}
+	return ids, nil
 }
 
 // sameLoadBalancer reports whether a load balancer is what is asked for again.
@@ -216,7 +235,11 @@ func (s *Sim) setSubnets(in *api.SetSubnetsInput) (*api.SetSubnetsOutput, error)
 	if l == nil {
 		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
 	}
-	zones, vpc, err := s.zones(in.Subnets)
+	subnets, err := subnetsIn(in.Subnets, in.SubnetMappings)
+	if err != nil {
+		return nil, err
+	}
+	zones, vpc, err := s.zones(subnets)
 	if err != nil {
 		return nil, err
 	}
