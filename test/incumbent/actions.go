@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -26,7 +27,7 @@ type action struct {
 type fixed struct {
 	ContentType, MessageBody *string
 	StatusCode               string
-	bare                     bool // the controller's own, which is its code alone
+	bare                     bool // the controller's own, whose answer is its code alone
 }
 
 type redirect struct {
@@ -47,6 +48,7 @@ type target struct {
 	ServicePort                                  *intstr.IntOrString
 	Weight                                       *int32
 	name                                         string // in answers
+	group                                        *targetGroup
 }
 
 type transform struct {
@@ -69,8 +71,13 @@ func (t transform) rewrites() []rewrite {
 
 // missing is the fixed response for a backend that is not there (enhanced_backend_builder.go:354), and
 // for requests without a rule (model_build_actions.go:254).
-func missing(code string) action {
-	return action{Type: "fixed-response", FixedResponseConfig: &fixed{StatusCode: code, bare: true}}
+func missing(code, body string) action {
+	kind := "text/plain"
+	f := &fixed{StatusCode: code, ContentType: &kind, bare: true}
+	if body != "" {
+		f.MessageBody = &body
+	}
+	return action{Type: "fixed-response", FixedResponseConfig: f}
 }
 
 // backend builds what an Ingress's backend adds to a rule (enhanced_backend_builder.go:107-168). Its
@@ -104,12 +111,32 @@ func (b *builder) backend(m member, backend networkingv1.IngressBackend, https b
 	if single != nil {
 		annotations = []map[string]string{single.Annotations, m.Annotations}
 	}
-	if r.auth, r.refused, err = b.authenticate(m, annotations, https); err != nil {
+	if r.auth, r.refused, r.signIn, err = b.authenticate(m, annotations, https); err != nil {
 		return r, err
 	}
 	_, token := m.Annotations[prefix+"jwt-validation"]
 	r.signs = token || first(annotations, "auth-type", "none") != "none"
 	return r, b.targets(m, r.action)
+}
+
+// A targetGroup is one that the controller makes for a port of a Service, as an Ingress writes it.
+type targetGroup struct {
+	resource                string
+	of                      member
+	service                 *corev1.Service
+	port                    intstr.IntOrString // as it is written
+	servicePort             corev1.ServicePort
+	kind, protocol, version string
+}
+
+// targetGroup returns the one of a port (model_build_target_group.go:28-52, 519).
+func (b *builder) targetGroup(g targetGroup) *targetGroup {
+	g.resource = fmt.Sprintf("%s/%s-%s:%s", g.of.Namespace, g.of.Name, g.service.Name, g.port.String())
+	at := slices.IndexFunc(b.made, func(made *targetGroup) bool { return made.resource == g.resource })
+	if at < 0 {
+		at, b.made = len(b.made), append(b.made, &g)
+	}
+	return b.made[at]
 }
 
 // action reads the backend's action. The port's name use-annotation asks for it; otherwise an
@@ -123,7 +150,7 @@ func (m member) action(backend *networkingv1.IngressServiceBackend) (action, err
 		return action{Type: "forward", ForwardConfig: &forward{TargetGroups: []target{{ServiceName: &backend.Name, ServicePort: &port}}}}, nil
 	}
 	if _, has := m.Annotations[prefix+"actions."+backend.Name]; !has {
-		return missing("503"), nil
+		return missing("503", "Backend action does not exist"), nil
 	}
 	var a action
 	if err := readJSON(m.Annotations, "actions."+backend.Name, &a); err != nil {
@@ -192,7 +219,7 @@ func (b *builder) services(m member, a *action) (*corev1.Service, error) {
 		}
 		found = b.service(m.Namespace, *t.ServiceName)
 		if found == nil && len(a.ForwardConfig.TargetGroups) == 1 {
-			*a = missing("503")
+			*a = missing("503", "Backend service does not exist")
 			return nil, nil
 		}
 		if found == nil {
@@ -255,6 +282,8 @@ func (b *builder) targets(m member, a action) error {
 		case kind == "instance" && port.NodePort == 0, kind == "ip" && port.TargetPort == intstr.IntOrString{}:
 			return fmt.Errorf("service %s: port %d cannot be reached by type %s", service.Name, port.Port, kind)
 		}
+		t.group = b.targetGroup(targetGroup{of: m, service: service, port: *t.ServicePort, servicePort: port,
+			kind: kind, protocol: protocol, version: version})
 		t.name = fmt.Sprintf("%s/%s:%d", service.Namespace, service.Name, port.Port)
 		if protocol != "HTTP" || version != "HTTP1" {
 			t.name += "/" + protocol
@@ -293,6 +322,15 @@ type session struct {
 	AuthenticationRequestExtraParams                                           map[string]string
 }
 
+// A signIn is what is asked of requests before they pass: one of OIDC, Cognito and a token.
+type signIn struct {
+	oidc, cognito          *session
+	token                  *token
+	scope, cookie, on      string
+	timeout                int64
+	clientID, clientSecret string
+}
+
 type token struct {
 	JwksEndpoint, Issuer string
 	AdditionalClaims     []struct {
@@ -304,50 +342,55 @@ type token struct {
 // authenticate returns the parts of an answer that come first. All annotations are read for HTTP too,
 // where they fail the group if they are wrong, and have no effect if they are right: requests pass
 // without authentication (auth_config_builder.go, model_build_actions.go:17-47).
-func (b *builder) authenticate(m member, of []map[string]string, https bool) (said, refused string, err error) {
+func (b *builder) authenticate(m member, of []map[string]string, https bool) (said, refused string, in *signIn, err error) {
 	kind := first(of, "auth-type", "none")
 	if kind != "none" && kind != "oidc" && kind != "cognito" {
-		return "", "", fmt.Errorf("unknown auth-type %s", kind)
+		return "", "", nil, fmt.Errorf("unknown auth-type %s", kind)
 	}
 	timeout, err := strconv.ParseInt(first(of, "auth-session-timeout", "604800"), 10, 64)
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	oidc, wrongOIDC := readOne[session](of, "auth-idp-oidc")
 	cognito, wrongCognito := readOne[session](of, "auth-idp-cognito")
 	jwt, wrongToken := readOne[token](of[len(of)-1:], "jwt-validation") // of the Ingress alone (enhanced_backend_builder.go:319)
 	claims, wrongClaims := jwt.claims()
 	if err := errors.Join(wrongOIDC, wrongCognito, wrongToken, wrongClaims); err != nil || !https {
-		return "", "", err
+		return "", "", nil, err
 	}
 	on := first(of, "auth-on-unauthenticated-request", "authenticate")
 	tail := func(params map[string]string) string {
 		return fmt.Sprintf("params %v scope %q cookie %s timeout %d unauthenticated %s then ", params,
 			first(of, "auth-scope", "openid"), first(of, "auth-session-cookie", "AWSELBAuthSessionCookie"), timeout, on)
 	}
+	in = &signIn{scope: first(of, "auth-scope", "openid"), cookie: first(of, "auth-session-cookie", "AWSELBAuthSessionCookie"),
+		on: on, timeout: timeout}
 	switch {
 	case kind == "oidc" && oidc == nil, kind == "cognito" && cognito == nil:
-		return "", "", fmt.Errorf("auth-type %s without its identity provider", kind)
+		return "", "", nil, fmt.Errorf("auth-type %s without its identity provider", kind)
 	case kind == "none" && jwt == nil:
-		return "", "", nil
+		return "", "", nil, nil
 	case kind != "none" && jwt != nil:
-		return "", "", errors.New("auth-type and jwt-validation exclude each other")
+		return "", "", nil, errors.New("auth-type and jwt-validation exclude each other")
 	case kind == "none":
-		return fmt.Sprintf("jwt %s %s%s then ", jwt.JwksEndpoint, jwt.Issuer, claims), "", nil
+		return fmt.Sprintf("jwt %s %s%s then ", jwt.JwksEndpoint, jwt.Issuer, claims), "", &signIn{token: jwt}, nil
 	case kind == "oidc":
-		if !b.hasClient(m.Namespace, oidc.SecretName) {
-			return "", "", fmt.Errorf("no Secret %s with clientID and clientSecret", oidc.SecretName)
+		in.oidc = oidc
+		var has bool
+		if in.clientID, in.clientSecret, has = b.client(m.Namespace, oidc.SecretName); !has {
+			return "", "", nil, fmt.Errorf("no Secret %s with clientID and clientSecret", oidc.SecretName)
 		}
 		said = fmt.Sprintf("oidc %s %s %s %s secret %s/%s %s", oidc.Issuer, oidc.AuthorizationEndpoint, oidc.TokenEndpoint,
 			oidc.UserInfoEndpoint, m.Namespace, oidc.SecretName, tail(oidc.AuthenticationRequestExtraParams))
 	case kind == "cognito":
+		in.cognito = cognito
 		said = fmt.Sprintf("cognito %s %s %s %s", cognito.UserPoolARN, cognito.UserPoolClientID, cognito.UserPoolDomain,
 			tail(cognito.AuthenticationRequestExtraParams))
 	}
 	if !slices.Contains([]string{"authenticate", "allow", "deny"}, on) || timeout < 1 || timeout > 604800 {
 		refused = "auth-on-unauthenticated-request or auth-session-timeout"
 	}
-	return said, refused, nil
+	return said, refused, in, nil
 }
 
 // claims follows enhanced_backend_builder.go:329-348. There is no annotation if it is nil.
@@ -368,10 +411,16 @@ func (t *token) claims() (string, error) {
 	return said, nil
 }
 
-// hasClient says whether a Secret has a client's name and secret (model_build_actions.go:187-206).
-func (b *builder) hasClient(namespace, name string) bool {
-	return slices.ContainsFunc(b.Secrets, func(s *corev1.Secret) bool {
-		return s.Namespace == namespace && s.Name == name &&
-			(s.Data["clientID"] != nil || s.Data["clientId"] != nil) && s.Data["clientSecret"] != nil
-	})
+// client returns the name and the secret of a client that a Secret has (model_build_actions.go:187-209).
+func (b *builder) client(namespace, name string) (id, secret string, has bool) {
+	for _, s := range b.Secrets {
+		known := s.Data["clientID"]
+		if known == nil {
+			known = s.Data["clientId"]
+		}
+		if s.Namespace == namespace && s.Name == name && known != nil && s.Data["clientSecret"] != nil {
+			return strings.TrimRightFunc(string(known), unicode.IsSpace), strings.TrimRightFunc(string(s.Data["clientSecret"]), unicode.IsControl), true
+		}
+	}
+	return "", "", false
 }

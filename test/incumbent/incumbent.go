@@ -5,9 +5,12 @@
 // and the code of the controller differ, the code decides. Facts about AWS are those of its guide
 // "Condition types for listener rules" and of the comments of its SDK.
 //
-// It leaves out all that has no part in the answer to a request: subnets, security groups, names,
-// attributes, tags, health checks, WAF, mutual TLS and frontend NLBs, with the failures of a group
-// that come from them.
+// The answers leave out all that has no part in them: subnets, security groups, names, attributes, tags,
+// health checks, WAF, mutual TLS and frontend NLBs, with the failures of a group that come from them.
+//
+// A Controller writes as the controller does: to the objects of Kubernetes, and to AWS. It leaves out WAF,
+// Shield, mutual TLS, capacity reservations, address pools, frontend NLBs, Services and Gateways. Its files
+// begin with what they have, and name the source below the directory of the repository.
 package incumbent
 
 import (
@@ -39,6 +42,8 @@ type Cluster struct {
 	Certificates []string
 	// TargetGroups are ARNs of target groups that the account has, by name.
 	TargetGroups map[string]string
+
+	issued map[string][]string // names of certificates, by ARN: a Controller asks for them
 }
 
 // A Class is an IngressClass of the controller with the fields of its IngressClassParams that matter.
@@ -49,6 +54,8 @@ type Class struct {
 	TargetType      string
 	SSLRedirectPort string
 	CertificateARNs []string
+
+	params *params // those that a Controller has read
 }
 
 // A Failure says why a group is not updated, which is then true of all its Ingresses. Event is the
@@ -144,12 +151,14 @@ type member struct {
 	order int64
 	ports map[int32]bool // whether they are HTTPS
 	// certified says that it has a certificate for its ports of HTTPS.
-	certified bool
+	certified    bool
+	certificates []string // their ARNs, if they are known
 }
 
 type builder struct {
 	Cluster
 	members []member
+	made    []*targetGroup // that rules forward to, each once
 }
 
 // Build returns the groups by name, and the failures of those that fail. A group of one Ingress that
@@ -215,7 +224,33 @@ func (c Cluster) classOf(ing *networkingv1.Ingress) (Class, bool) {
 	return c.Classes[at], true
 }
 
+// build builds the group, and renders its answers.
 func (b *builder) build() (Group, error) {
+	g, err := b.model()
+	if err != nil {
+		return Group{}, err
+	}
+	// AWS gets rules when the whole model is built, so that its refusals come last.
+	for port, l := range g.listeners {
+		if l.https && !slices.ContainsFunc(b.members, func(m member) bool { return m.ports[port] && m.certified }) {
+			return Group{}, Failure{"FailedDeployModel", fmt.Sprintf("port %d has no certificate", port)}
+		}
+		for _, r := range append(slices.Clone(l.rules), l.fallback) {
+			if reason := r.refusal(port, l.https); reason != "" && !r.loop && !r.behind {
+				return Group{}, Failure{"FailedDeployModel", fmt.Sprintf("port %d: %s", port, reason)}
+			}
+		}
+		for i, r := range l.rules {
+			l.rules[i].answer = r.render(port, l.https)
+		}
+		l.fallback.answer = l.fallback.render(port, l.https)
+		g.listeners[port] = l
+	}
+	return g, nil
+}
+
+// model builds the listeners and their rules, before AWS is asked.
+func (b *builder) model() (Group, error) {
 	if err := b.sortMembers(); err != nil {
 		return Group{}, err
 	}
@@ -240,22 +275,6 @@ func (b *builder) build() (Group, error) {
 		if g.listeners[port], err = b.buildListener(port, l.https, redirect); err != nil {
 			return Group{}, err
 		}
-	}
-	// AWS gets rules when the whole model is built, so that its refusals come last.
-	for port, l := range g.listeners {
-		if l.https && !slices.ContainsFunc(b.members, func(m member) bool { return m.ports[port] && m.certified }) {
-			return Group{}, Failure{"FailedDeployModel", fmt.Sprintf("port %d has no certificate", port)}
-		}
-		for _, r := range append(slices.Clone(l.rules), l.fallback) {
-			if reason := r.refusal(port, l.https); reason != "" && !r.loop && !r.behind {
-				return Group{}, Failure{"FailedDeployModel", fmt.Sprintf("port %d: %s", port, reason)}
-			}
-		}
-		for i, r := range l.rules {
-			l.rules[i].answer = r.render(port, l.https)
-		}
-		l.fallback.answer = l.fallback.render(port, l.https)
-		g.listeners[port] = l
 	}
 	return g, nil
 }
@@ -285,10 +304,11 @@ func (b *builder) sortMembers() error {
 // A port that is named twice is the last one, without a failure, although the documentation forbids
 // it; within one object of the list that depends on the order of a map (model_build_listener.go:254-270).
 func (b *builder) readPorts(m *member) error {
-	named := len(m.class.CertificateARNs) > 0
-	for _, arn := range strings.Split(m.Annotations[prefix+"certificate-arn"], ",") {
-		named = named || strings.TrimSpace(arn) != ""
+	m.certificates = m.class.CertificateARNs
+	if len(m.certificates) == 0 {
+		m.certificates = list(m.Annotations[prefix+"certificate-arn"])
 	}
+	named := len(m.certificates) > 0
 	m.ports = map[int32]bool{}
 	raw, has := m.Annotations[prefix+"listen-ports"]
 	if !has {
@@ -327,15 +347,34 @@ func (b *builder) discover(m *member) error {
 	}
 	hosts = slices.DeleteFunc(hosts, func(host string) bool { return host == "" })
 	for _, host := range hosts {
-		if !slices.ContainsFunc(b.Certificates, func(domain string) bool {
+		serves := func(domain string) bool {
 			_, below, _ := strings.Cut(host, ".")
 			return domain == host || domain == "*."+below
-		}) {
+		}
+		found := slices.ContainsFunc(b.Certificates, serves)
+		for arn, domains := range b.issued {
+			if slices.ContainsFunc(domains, serves) {
+				m.certificates, found = append(m.certificates, arn), true
+			}
+		}
+		if !found {
 			return fmt.Errorf("no certificate for host %s", host)
 		}
 	}
+	slices.Sort(m.certificates) // pkg/certs/cert_discovery.go:73-96, which has each once
+	m.certificates = slices.Compact(m.certificates)
 	m.certified = len(hosts) > 0
 	return nil
+}
+
+// list reads an annotation that has a list (pkg/annotations/parser.go).
+func list(raw string) (out []string) {
+	for _, part := range strings.Split(raw, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // sslRedirect returns the port that HTTP listeners redirect to, or 0. One member that names it does so
@@ -375,7 +414,7 @@ func (b *builder) sslRedirect(g Group) (int32, error) {
 // type. A listener that redirects builds none, so that their faults do not fail the group
 // (model_build_listener_rules.go:19-86, model_build_listener.go:71-101).
 func (b *builder) buildListener(port int32, https bool, redirectTo int32) (listener, error) {
-	l := listener{https: https, fallback: rule{action: missing("404")}}
+	l := listener{https: https, fallback: rule{action: missing("404", "")}}
 	if redirectTo != 0 && !https {
 		to, protocol := strconv.Itoa(int(redirectTo)), "HTTPS"
 		l.fallback.action = action{Type: "redirect", RedirectConfig: &redirect{Port: &to, Protocol: &protocol, StatusCode: "HTTP_301"}}
@@ -407,6 +446,7 @@ func (b *builder) buildListener(port int32, https bool, redirectTo int32) (liste
 				if err != nil {
 					return l, fmt.Errorf("%s/%s: %w", m.Namespace, m.Name, err)
 				}
+				built.of = m
 				l.rules = append(l.rules, built)
 			}
 		}

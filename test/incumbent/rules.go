@@ -20,6 +20,8 @@ type rule struct {
 	signs      bool   // requests over HTTPS have to be signed in
 	transforms []transform
 	answer     Answer
+	of         member
+	signIn     *signIn // nil for none
 	// The controller drops the rule: as a redirect to itself, or behind another one.
 	loop, behind bool
 }
