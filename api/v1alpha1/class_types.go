@@ -15,6 +15,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.wildcardHosts) || self.wildcardHosts != 'AnyLabels' || has(self.precedence) && self.precedence == 'Order'",message="`wildcardHosts: AnyLabels` needs `precedence: Order`"
 // +kubebuilder:validation:XValidation:rule="!has(self.wildcardHosts) || self.wildcardHosts != 'AnyLabels' || !has(self.groups) || has(self.hosts) && self.hosts == 'Shared'",message="`wildcardHosts: AnyLabels` of a class with groups needs `hosts: Shared`"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
+// +kubebuilder:validation:XValidation:rule="!has(self.adoption) || has(self.dialect) && self.dialect == 'alb'",message="`adoption` needs `dialect: alb`"
+// +kubebuilder:validation:XValidation:rule="has(self.adoption) == has(oldSelf.adoption)",message="`adoption` is added to no class and taken from none, as its Ingresses would move to other load balancers: make another class"
 type LoadBalancerClassSpec struct {
 	// ProviderName names the provider that makes the load balancers: one of those that the operator was started with.
 	// Unset, it is the first of these. A class that changes it has its load balancers made anew by the other provider,
@@ -156,6 +158,11 @@ type LoadBalancerClassSpec struct {
 	// hosts have owners.
 	// +kubebuilder:validation:Enum=alb
 	Dialect string `json:"dialect,omitempty"`
+
+	// Adoption has the load balancers taken over that another controller made for the Ingresses of the class: they keep
+	// their addresses. It needs the dialect of that controller. A class has it from the start or never: without it, the
+	// same Ingresses have other load balancers.
+	Adoption *Adoption `json:"adoption,omitempty"`
 
 	// Precedence says which of several paths answers a request that all of them match. Specification
 	// (the default) takes the more specific host, then the more specific path. Order takes the first
@@ -317,6 +324,46 @@ type LoadBalancerBounds struct {
 	// new ones at once, and as many again within 30 days. Unset, it is 100.
 	// +kubebuilder:validation:Minimum=0
 	CertificatesPerNamespace int `json:"certificatesPerNamespace,omitempty"`
+}
+
+// Adoption says which load balancers of another controller are taken over. Each is found by its name. Until it is taken
+// over, its Ingresses are not served by Fairlead, and no other load balancer is made for them.
+type Adoption struct {
+	// From is the controller that made the load balancers: alb is the AWS Load Balancer Controller.
+	// +kubebuilder:validation:Enum=alb
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="it cannot change, as Ingresses would move to other load balancers: make another class"
+	From string `json:"from"`
+	// ClusterName is the name that the other controller has for this cluster, its own --cluster-name. The names of its
+	// load balancers are made of it.
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z+=._:/@-]+$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="it cannot change, as Ingresses would move to other load balancers: make another class"
+	ClusterName string `json:"clusterName"`
+	// KeepOld is how long target groups and security groups of the other controller that are no longer used stay after a
+	// load balancer was taken over. Unset: a week.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must not be negative"
+	// +kubebuilder:default="168h"
+	KeepOld *metav1.Duration `json:"keepOld,omitempty"`
+	// Names are those of load balancers that have another name than the other controller would give them now: it was made
+	// by an earlier version, or by hand. Ingresses that ask for a name themselves have that one.
+	// +listType=map
+	// +listMapKey=stack
+	// +kubebuilder:validation:MaxItems=1000
+	Names []AdoptedName `json:"names,omitempty"`
+}
+
+// AdoptedName is the name of a load balancer that is taken over.
+type AdoptedName struct {
+	// Stack is the group, or the namespace/name of an Ingress without one.
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`
+	Stack string `json:"stack"`
+	// Name is the name of its load balancer in the cloud.
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`
+	Name string `json:"name"`
 }
 
 // ConfigMapReference names a ConfigMap.
@@ -493,6 +540,8 @@ const (
 	WildcardAnyLabels = "AnyLabels"
 
 	DialectALB = "alb"
+
+	AdoptALB = DialectALB
 
 	UnknownRulesRemove = "Remove"
 	UnknownRulesKeep   = "Keep"

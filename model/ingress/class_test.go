@@ -190,6 +190,12 @@ func manyTags(n int) map[string]string {
 	return out
 }
 
+// adopting is a class that takes load balancers over.
+func adopting(a v1alpha1.Adoption) v1alpha1.LoadBalancerClassSpec {
+	a.From, a.ClusterName = v1alpha1.AdoptALB, "prod"
+	return v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB, Adoption: &a}
+}
+
 func TestParametersThatMakeNoSense(t *testing.T) {
 	negative := metav1.Duration{Duration: -1}
 	selector := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
@@ -220,6 +226,9 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 		"warm timeout":                  {v1alpha1.LoadBalancerClassSpec{WarmTimeout: &negative}, "spec.warmTimeout"},
 		"move grace":                    {v1alpha1.LoadBalancerClassSpec{MoveGrace: &negative}, "spec.moveGrace"},
 		"a group's name":                {v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "@a"}}}, "spec.groups[0].name"},
+		"adoption and no dialect":       {v1alpha1.LoadBalancerClassSpec{Adoption: &v1alpha1.Adoption{From: "alb", ClusterName: "a"}}, "spec.adoption"},
+		"time to keep what is old":      {adopting(v1alpha1.Adoption{KeepOld: &negative}), "spec.adoption.keepOld"},
+		"a stack twice":                 {adopting(v1alpha1.Adoption{Names: []v1alpha1.AdoptedName{{Stack: "a", Name: "a"}, {Stack: "a", Name: "b"}}}), "spec.adoption.names[1].stack"},
 		"a group twice":                 {v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "a"}, {Name: "a"}}}, "spec.groups[1].name"},
 		"a group's selector":            {v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "a", NamespaceSelector: selector}}}, "spec.groups[0].namespaceSelector.matchExpressions[0].operator"},
 		"an allowed host":               {v1alpha1.LoadBalancerClassSpec{AllowedHosts: []v1alpha1.AllowedHosts{{Hosts: []string{"*", "A.test"}}}}, "spec.allowedHosts[0].hosts[1]"},

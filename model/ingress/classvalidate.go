@@ -34,6 +34,7 @@ func validateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 	if spec.WildcardHosts == v1alpha1.WildcardAnyLabels {
 		errs = append(errs, validateAnyLabels(spec, at.Child("wildcardHosts"))...)
 	}
+	errs = append(errs, validateAdoption(spec, at.Child("adoption"))...)
 	if spec.ValuesPerCondition < 0 {
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition,
 			"must not be negative"))
@@ -68,6 +69,29 @@ func validateAnyLabels(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 	if len(spec.Groups) > 0 && spec.Hosts != v1alpha1.HostsShared {
 		errs = append(errs, field.Invalid(at, spec.WildcardHosts,
 			"in a class with groups it needs hosts: Shared"))
+	}
+	return errs
+}
+
+// validateAdoption refuses load balancers that are named twice, and those of a controller whose Ingresses
+// are not read.
+func validateAdoption(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	a := spec.Adoption
+	if a == nil {
+		return nil
+	}
+	if spec.Dialect != v1alpha1.DialectALB {
+		errs = append(errs, field.Invalid(at, a.From, "it needs dialect: alb"))
+	}
+	if a.KeepOld != nil && a.KeepOld.Duration < 0 {
+		errs = append(errs, field.Invalid(at.Child("keepOld"), a.KeepOld.Duration.String(), "must not be negative"))
+	}
+	for i, n := range a.Names {
+		if slices.ContainsFunc(a.Names[:i],
+			func(other v1alpha1.AdoptedName) bool { return other.Stack == n.Stack }) {
+			errs = append(errs, field.Duplicate(at.Child("names").Index(i).Child("stack"), n.Stack))
+		}
 	}
 	return errs
 }

@@ -139,6 +139,21 @@ var ClassFields = Fields{
 	"allowedHosts":         {MostItems: 1000},
 	"allowedHosts[].hosts": {MostItems: 1000},
 
+	"adoption.from": {Known: []string{v1alpha1.AdoptALB}},
+	"adoption.clusterName": {
+		Longest: 256, Pattern: regexp.MustCompile(`^[0-9A-Za-z+=._:/@-]+$`), // a value of tags in AWS
+		Unlike: "must have letters, digits and + = . _ : / @ -",
+	},
+	"adoption.names": {MostItems: 1000},
+	"adoption.names[].stack": {
+		Longest: 317, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`),
+		Unlike: "must be the name of a group, or namespace/name of an Ingress",
+	},
+	"adoption.names[].name": {
+		Longest: 32, Pattern: regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`),
+		Unlike: "must have letters, digits and dashes, at most 32, and no dash at either end",
+	},
+
 	"expectations.namespace": label,
 	"expectations.name": {
 		Longest: 253, Pattern: regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`),

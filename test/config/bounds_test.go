@@ -44,6 +44,8 @@ var specsOfClasses = map[string]string{
 	"allowedTargetGroups": `{allowedTargetGroups: ["arn:*"]}`,
 	"targetGroupBindings": `{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`,
 
+	"adoption": `{dialect: alb, adoption: {from: alb, clusterName: a, names: [{stack: a, name: a}]}}`,
+
 	"allowedHosts": `{allowedHosts: [{hosts: [a]}]}`, "expectations": `{expectations: {namespace: a, name: a}}`,
 	"ports": `{ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: a}}]}`,
 }
@@ -168,7 +170,9 @@ func enlarged(now any, items int) any {
 			out = append(out, fmt.Sprintf("%s%d", prefix, 100+i))
 		case map[string]any:
 			item := maps.Clone(first)
-			if name, is := item["name"]; is {
+			if stack, is := item["stack"]; is {
+				item["stack"] = fmt.Sprintf("%s%d", stack, i)
+			} else if name, is := item["name"]; is {
 				item["name"] = fmt.Sprintf("%s%d", name, i)
 			} else if _, is := item["port"]; is {
 				item["port"] = 443 + i

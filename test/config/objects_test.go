@@ -252,12 +252,24 @@ var classSpecs = map[string]verdict{
 	`{targetPorts: ["80", "8000-8999", "1-65535"]}`: fine,
 	`{targetPorts: ["80-80"]}`:                      fine,
 	`{allowedTargetGroups: ["targetgroup/a"]}`:      refused,
-	`{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["targetgroup/a"]}]}`:                  refused,
-	`{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`:                          fine,
-	`{targetGroupBindings: [{targetGroups: ["arn:*"]}]}`:                                                 refused,
-	`{targetGroupBindings: [{namespaceSelector: {matchLabels: {a: b}}, targetGroups: ["arn:*"]}]}`:       fine,
-	`{targetGroupBindings: [{namespaceSelector: {matchLabels: {"a/b/c": b}}, targetGroups: ["arn:*"]}]}`: byCompiler,
-	`{targetGroupBindings: [{namespaceSelector: {}, targetGroups: []}]}`:                                 refused,
+	`{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["targetgroup/a"]}]}`:                           refused,
+	`{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`:                                   fine,
+	`{targetGroupBindings: [{targetGroups: ["arn:*"]}]}`:                                                          refused,
+	`{targetGroupBindings: [{namespaceSelector: {matchLabels: {a: b}}, targetGroups: ["arn:*"]}]}`:                fine,
+	`{targetGroupBindings: [{namespaceSelector: {matchLabels: {"a/b/c": b}}, targetGroups: ["arn:*"]}]}`:          byCompiler,
+	`{targetGroupBindings: [{namespaceSelector: {}, targetGroups: []}]}`:                                          refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod}}`:                                                    fine,
+	`{adoption: {from: alb, clusterName: prod}}`:                                                                  refused,
+	`{dialect: alb, adoption: {from: alb}}`:                                                                       refused,
+	`{dialect: alb, adoption: {clusterName: prod}}`:                                                               refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: "a b"}}`:                                                   refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, keepOld: 1h}}`:                                       fine,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, keepOld: -1h}}`:                                      refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, keepOld: week}}`:                                     refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, names: [{stack: shop/web, name: old}]}}`:             fine,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, names: [{stack: a, name: b}, {stack: a, name: c}]}}`: refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, names: [{stack: a, name: old-}]}}`:                   refused,
+	`{dialect: alb, adoption: {from: alb, clusterName: prod, names: [{stack: a}]}}`:                               refused,
 	`{targetPorts: []}`:                          refused,
 	`{targetPorts: [80]}`:                        refused,
 	`{providerName: edge}`:                       fine,
@@ -359,6 +371,58 @@ func TestOurKindsAreCheckedAlike(t *testing.T) {
 					t.Errorf("the compiler says: %v; want it to refuse: %v", byTheCompiler, wanted)
 				}
 			})
+		}
+	}
+}
+
+// A class takes load balancers over from its beginning, or never: with another name, each would be another one. Other
+// fields change as before.
+func TestAdoptionStaysAsItIs(t *testing.T) {
+	c := kube.Shared(t)
+	namespace := c.Namespace(t)
+	client, err := dynamic.NewForConfig(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const adopting = `{dialect: alb, adoption: {from: alb, clusterName: prod}}`
+	for _, kind := range []struct{ name, resource, namespace string }{
+		{v1alpha1.KindClusterLoadBalancerClass, "clusterloadbalancerclasses", ""},
+		{v1alpha1.KindLoadBalancerClass, "loadbalancerclasses", namespace},
+	} {
+		resource := client.Resource(v1alpha1.GroupVersion.WithResource(kind.resource)).Namespace(kind.namespace)
+		read := func(name, spec string) *unstructured.Unstructured {
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(fmt.Appendf(nil, "{apiVersion: %s, kind: %s, metadata: {name: %s, namespace: %q}%s}", v1alpha1.GroupVersion, kind.name, name, kind.namespace, spec), &u.Object); err != nil {
+				t.Fatal(err)
+			}
+			return u
+		}
+		for i, change := range []struct {
+			before, after string
+			refused       bool
+		}{
+			{"", ", spec: {scheme: internal}", false},
+			{"", ", spec: " + adopting, true},
+			{", spec: {dialect: alb}", ", spec: {dialect: alb, targetType: ip}", false},
+			{", spec: {dialect: alb}", ", spec: " + adopting, true},
+			{", spec: " + adopting, ", spec: {dialect: alb}", true},
+			{", spec: " + adopting, "", true},
+			{", spec: " + adopting, ", spec: {dialect: alb, adoption: {from: alb, clusterName: staging}}", true},
+			{", spec: " + adopting, ", spec: {dialect: alb, targetType: ip, adoption: {from: alb, clusterName: prod, keepOld: 1h, names: [{stack: a, name: b}]}}", false},
+		} {
+			name := fmt.Sprintf("adoption-%d", i)
+			made, err := resource.Create(t.Context(), read(name, change.before), metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := read(name, change.after)
+			to.SetResourceVersion(made.GetResourceVersion())
+			if _, err := resource.Update(t.Context(), to, metav1.UpdateOptions{}); (err != nil) != change.refused {
+				t.Errorf("%s%s becomes%s: error %v; want it to be refused: %t", kind.name, change.before, change.after, err, change.refused)
+			}
+			if err := resource.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
