@@ -7,7 +7,9 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -35,7 +37,20 @@ func keyOf(c *Class, ing *networkingv1.Ingress, s settings.Values,
 			whose = []string{c.Name, "@" + s.Group}
 		}
 	}
-	return routing.NewKey(whose, s.Scheme, c.ProviderName, s.LoadBalancerName), nil
+	name := s.LoadBalancerName
+	if name == "" && c.Adoption != nil {
+		name = adoptedName(c.Adoption, alb.Stack(ing.Namespace, ing.Name, s.Group), s.Scheme)
+	}
+	return routing.NewKey(whose, s.Scheme, c.ProviderName, name), nil
+}
+
+// adoptedName returns the name of the load balancer that another controller has for a stack.
+func adoptedName(a *v1alpha1.Adoption, stack, scheme string) string {
+	at := slices.IndexFunc(a.Names, func(n v1alpha1.AdoptedName) bool { return n.Stack == stack })
+	if at >= 0 {
+		return a.Names[at].Name
+	}
+	return alb.LoadBalancerName(a.ClusterName, stack, scheme)
 }
 
 // reportGroups reports groups that need several load balancers because their members have different
@@ -52,20 +67,65 @@ func reportGroups(snapshots map[routing.Key]*Snapshot) {
 	}
 }
 
+// reportNames reports load balancers of one name, of classes that take over those of another controller. It has a single
+// one for a group in all namespaces.
+func reportNames(snapshots map[routing.Key]*Snapshot) {
+	named := map[string][]routing.Key{}
+	for _, key := range slices.Sorted(maps.Keys(snapshots)) {
+		if s := snapshots[key]; s.Class.Adoption != nil && key.Name() != "" && staying(s) != nil {
+			id := key.Provider() + "=" + key.Name()
+			named[id] = append(named[id], key)
+		}
+	}
+	for _, keys := range named {
+		for _, key := range keys {
+			others := slices.DeleteFunc(slices.Clone(keys), func(k routing.Key) bool { return k == key })
+			if len(others) > 0 {
+				reportSameName(snapshots[key], others[0], staying(snapshots[others[0]]))
+			}
+		}
+	}
+}
+
+// reportSameName reports to the members of a load balancer that another one has its name.
+func reportSameName(s *Snapshot, other routing.Key, member *Member) {
+	for _, m := range s.Members {
+		if m.Leaving {
+			continue
+		}
+		annotation, help := settings.LoadBalancerName, "ask for different names"
+		if m.Settings.Group != "" {
+			annotation, help = settings.Group, "list the group in the class to have them in one"
+		}
+		s.Diagnostics = append(s.Diagnostics, aboutAnnotation(m.Ingress, annotation, diag.Warning, diag.NameTaken,
+			fmt.Sprintf("one load balancer has the name %s, and %s is to have it as well, as %s: %s", s.Key.Name(),
+				member.Owner, other, help)))
+	}
+}
+
+// staying returns the oldest member of a load balancer that does not leave it; nil if there is none.
+func staying(s *Snapshot) *Member {
+	if at := slices.IndexFunc(s.Members, func(m Member) bool { return !m.Leaving }); at >= 0 {
+		return &s.Members[at]
+	}
+	return nil
+}
+
 // reportOthers reports the other load balancers of a group to the members of one.
 func reportOthers(s *Snapshot, keys []routing.Key,
 	snapshots map[routing.Key]*Snapshot) {
 	for _, other := range keys {
-		staying := slices.IndexFunc(snapshots[other].Members,
-			func(m Member) bool { return !m.Leaving })
-		if other == s.Key || staying < 0 {
+		member := staying(snapshots[other])
+		if other == s.Key || member == nil {
 			continue
 		}
-		annotation, why := settings.Scheme, fmt.Sprintf("%s is %s",
-			snapshots[other].Members[staying].Owner, other.Scheme())
+		annotation, why := settings.Scheme, fmt.Sprintf("%s is %s", member.Owner, other.Scheme())
 		if s.Key.Scheme() == other.Scheme() {
-			annotation, why = settings.LoadBalancerName, fmt.Sprintf("%s asks for %s",
-				snapshots[other].Members[staying].Owner, describeName(other.Name()))
+			asked := other.Name()
+			if snapshots[other].Class.Adoption != nil {
+				asked = member.Settings.LoadBalancerName
+			}
+			annotation, why = settings.LoadBalancerName, fmt.Sprintf("%s asks for %s", member.Owner, describeName(asked))
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {

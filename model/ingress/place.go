@@ -26,6 +26,7 @@ func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 		limitMembers(snapshot, cmp.Or(options.Room, mostMembers))
 	}
 	reportGroups(s.snapshots)
+	reportNames(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
 		if snapshot := s.snapshots[key]; !snapshot.HasOnlyRefused() {

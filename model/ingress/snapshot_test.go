@@ -1,6 +1,8 @@
 package ingress
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +42,11 @@ func TestGrouping(t *testing.T) {
 		return anIngress(of, append([]func(*networkingv1.Ingress){ofClass("public"), defaulted(to("web:80"))}, with...)...)
 	}
 	edge := annotated("group", "edge")
+	adopts := aClass("public", adopting(v1alpha1.Adoption{Names: []v1alpha1.AdoptedName{{Stack: "g", Name: "other"}}}))
+	of := func(name, value string) func(*networkingv1.Ingress) {
+		return func(ing *networkingv1.Ingress) { ing.Annotations["alb.ingress.kubernetes.io/"+name] = value }
+	}
+	digest := func(text string) routing.Key { return routing.Key(fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:10]) }
 	cases := map[string]struct {
 		given []any
 		want  map[routing.Key]string
@@ -84,6 +91,23 @@ func TestGrouping(t *testing.T) {
 			told: []string{
 				"warning SettingConflict Ingress shop/a metadata.annotations[fairlead.dev/scheme]",
 				"warning SettingConflict Ingress shop/b metadata.annotations[fairlead.dev/scheme]",
+			},
+		},
+		"a load balancer that is taken over has the name that it has, by scheme": {
+			given: []any{adopts, an("shop/a"), an("shop/b", of("scheme", "internet-facing")), an("shop/c", of("load-balancer-name", "own")), an("shop/d", of("group.name", "g"))},
+			want: map[routing.Key]string{
+				"public/shop/a/internal=k8s-shop-a-" + digest("prodshop/ainternal"): "shop/a", "public/shop/b/internet-facing=k8s-shop-b-" + digest("prodshop/binternet-facing"): "shop/b",
+				"public/shop/c/internal=own": "shop/c", "public/shop/@g/internal=other": "shop/d",
+			},
+		},
+		"and is wanted once": {
+			given: []any{adopts, an("shop/a", of("group.name", "g")), an("pay/a", of("group.name", "g")), an("pay/b", of("group.name", "g"), of("load-balancer-name", "own"))},
+			want:  map[routing.Key]string{"public/shop/@g/internal=other": "shop/a", "public/pay/@g/internal=other": "pay/a", "public/pay/@g/internal=own": "pay/b"},
+			told: []string{
+				"warning NameTaken Ingress pay/a metadata.annotations[fairlead.dev/group]",
+				"warning NameTaken Ingress shop/a metadata.annotations[fairlead.dev/group]",
+				"warning SettingConflict Ingress pay/a metadata.annotations[fairlead.dev/load-balancer-name]",
+				"warning SettingConflict Ingress pay/b metadata.annotations[fairlead.dev/load-balancer-name]",
 			},
 		},
 		"an invalid member costs nobody else": {
