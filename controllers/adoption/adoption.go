@@ -1,0 +1,263 @@
+// Package adoption takes load balancers over from the AWS Load Balancer Controller where they are, and gives them back.
+//
+// It hides the order in which that is done. In each state between, one controller owns each resource, and the other one,
+// started by accident, changes nothing that is not its own:
+//
+//	state       Ingresses' class   their finalizers, bindings   tags of resources   the controller, if started
+//	-----------------------------------------------------------------------------------------------------------------------
+//	(none)      its own            there                        its own             works as ever
+//	Recorded    its own            some are removed             its own             makes them again
+//	Prepared    its own            none                         its own             makes them again
+//	Prepared    Fairlead's         none                         its own, then       sees no Ingress of its own
+//	                                                            Fairlead's
+//	Taken       Fairlead's         none                         Fairlead's          sees no Ingress of its own
+//	Releasing   Fairlead's         none                         Fairlead's, then    sees no Ingress of its own
+//	                                                            its own
+//	Returned    Fairlead's         none                         its own             sees no Ingress of its own
+//	Returned    its own            come back                    its own             works as ever
+//
+// Two orders would do harm. An Ingress with its finalizer and a class that is not its own is one that leaves: it deletes
+// the load balancer (its pkg/ingress/group_loader.go and controllers/ingress/group_controller.go). An Ingress of its class
+// whose load balancer has no tags of its own gets a new one: of the name of the present one.
+package adoption
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// A State is how far a takeover or a return has come.
+type State string
+
+// The states; see the table above.
+const (
+	Recorded  State = "Recorded"
+	Prepared  State = "Prepared"
+	Taken     State = "Taken"
+	Releasing State = "Releasing"
+	Returned  State = "Returned"
+)
+
+// A Record is what has to be restored of one load balancer, besides the tags, which its resources keep.
+type Record struct {
+	// Cluster is the name that the other controller has for the cluster, and Stack the group or the Ingress in its tags.
+	Cluster, Stack string
+	Key            lb.Key
+	Handle, Name   string // of the load balancer in the cloud
+	State          State
+	Since          time.Time // when that state was reached
+	// Finalizers has the finalizers of the controller, by Ingress (namespace/name).
+	Finalizers map[string][]string
+	// Bindings are the TargetGroupBindings that the controller made, without what the API server writes.
+	Bindings []unstructured.Unstructured
+	// Classes are the IngressClasses of the controller that the Ingresses had.
+	Classes []networkingv1.IngressClass
+}
+
+// Records keeps records. Get returns nil if there is none.
+type Records interface {
+	Get(ctx context.Context, cluster, stack string) (*Record, error)
+	List(ctx context.Context) ([]Record, error)
+	Put(ctx context.Context, r Record) error
+	Delete(ctx context.Context, r Record) error
+}
+
+// A Candidate is a load balancer that is to be taken over, as it is compared with the wanted one.
+type Candidate struct {
+	Found      *lb.Other // with its present tags
+	Wanted     adopt.Wanted
+	Members    []string // the Ingresses that ask for it, as namespace/name
+	Comparison adopt.Comparison
+	Accepted   bool // differences are
+}
+
+// Takeover says which parts of the load balancer become which wanted ones.
+func (c Candidate) Takeover() lb.Takeover { return c.Comparison.Takeover(former(c.Found), c.Wanted) }
+
+// stack returns what the tags of a load balancer say that it is for.
+func stack(o *lb.Other) (cluster, stack string) {
+	former := adopt.WithFormerTags(*o)
+	return adopt.ClusterOf(&former), adopt.Stack(&former)
+}
+
+// An Outcome says how far it has come, and what is to be done before it goes on. If nothing is, it is done.
+type Outcome struct {
+	State State `json:"state"`
+	// Obstacles are what keeps it from going on.
+	Obstacles []string `json:"obstacles,omitempty"`
+	// Switch has the Ingresses whose class is still, or not yet, one of the other controller.
+	Switch []string `json:"switch,omitempty"`
+	// Lost says what cannot be restored, and Changes what the other controller will change when it starts.
+	Lost    []string `json:"lost,omitempty"`
+	Changes []string `json:"changes,omitempty"`
+}
+
+// Done reports whether nothing is left to do.
+func (o Outcome) Done() bool { return len(o.Obstacles)+len(o.Switch) == 0 }
+
+// A Taker takes load balancers over, and gives them back. Each of its functions can be repeated after it ended anywhere.
+type Taker struct {
+	Kube    client.Client
+	Cloud   providers.Adopter
+	Records Records
+	// InTheWay says what stands in the way in the cluster: that the controller runs, or its webhooks without it.
+	InTheWay func(ctx context.Context) ([]string, error)
+	// Holds returns nil once no operator changes the load balancer of a key while it is being given back.
+	Holds func(ctx context.Context, key lb.Key) error
+	Now   func() time.Time
+}
+
+// Take takes one load balancer over, as far as that is possible now.
+func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
+	_, name := stack(c.Found)
+	r, err := t.recordOf(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{State: r.State}
+	if out.Obstacles, err = t.obstacles(ctx, c, r); err != nil || len(out.Obstacles) > 0 {
+		return out, err
+	}
+	if err := t.prepare(ctx, c, &r); err != nil {
+		return out, fmt.Errorf("preparing %s: %w", name, err)
+	}
+	out.State = r.State
+	if out.Switch, err = t.ofController(ctx, c.Members, true); err != nil || len(out.Switch) > 0 {
+		return out, err
+	}
+	changes, err := t.Cloud.Claim(c.Found, c.Takeover())
+	if err != nil {
+		return out, fmt.Errorf("taking %s over: %w", name, err)
+	}
+	for _, change := range changes {
+		if err := t.Cloud.Retag(ctx, r.Key, change); err != nil {
+			return out, fmt.Errorf("taking %s over: %w", name, err)
+		}
+	}
+	err = t.enter(ctx, &r, Taken)
+	out.State = r.State
+	return out, err
+}
+
+// former returns a load balancer with its former tags.
+func former(o *lb.Other) *lb.Other {
+	out := adopt.WithFormerTags(*o)
+	return &out
+}
+
+// recordOf returns the record of a candidate, or a new one.
+func (t *Taker) recordOf(ctx context.Context, c Candidate) (Record, error) {
+	cluster, name := stack(c.Found)
+	known, err := t.Records.Get(ctx, cluster, name)
+	if err != nil || known != nil {
+		if known != nil {
+			known.Key = c.Wanted.LoadBalancer.Key
+		}
+		return deref(known), err
+	}
+	return Record{Cluster: cluster, Stack: name, Key: c.Wanted.LoadBalancer.Key, Handle: c.Found.Handle, Name: c.Found.Name,
+		Finalizers: map[string][]string{}}, nil
+}
+
+func deref(r *Record) Record {
+	if r == nil {
+		return Record{}
+	}
+	return *r
+}
+
+// obstacles returns what keeps a candidate from being taken over.
+func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string, error) {
+	out := c.Comparison.Obstacles(former(c.Found), c.Wanted)
+	if c.Comparison.NeedsConsent() && !c.Accepted {
+		out = append(out, fmt.Sprintf("some requests get another answer, or a setting changes: without --yes, adopt prints which; "+
+			"--accept %s consents", c.Wanted.LoadBalancer.Key))
+	}
+	if r.State == Releasing || r.State == Returned {
+		out = append(out, "it is being given back, and that was not finished: fairlead release --yes finishes it")
+	}
+	if r.Handle != c.Found.Handle {
+		out = append(out, fmt.Sprintf("the record of %s is about %s: delete that record if that load balancer is gone", r.Stack, r.Handle))
+	}
+	if _, err := t.Cloud.Claim(c.Found, c.Takeover()); err != nil { // before anything is written
+		out = append(out, err.Error())
+	}
+	way, err := t.InTheWay(ctx)
+	return append(out, way...), err
+}
+
+// prepare records what the controller has made in the cluster, and removes it. Until the class of the Ingresses changes,
+// the controller would make it again.
+func (t *Taker) prepare(ctx context.Context, c Candidate, r *Record) error {
+	if r.State == Taken {
+		return nil
+	}
+	their, err := t.read(ctx, *r, c)
+	if err != nil {
+		return err
+	}
+	if r.State == Prepared && len(their.finalizers)+len(their.bindings) == 0 {
+		return nil
+	}
+	maps.Copy(r.Finalizers, their.finalizers)
+	for _, b := range their.bindings {
+		r.keep(b)
+	}
+	for _, class := range their.classes {
+		if !slices.ContainsFunc(r.Classes, func(known networkingv1.IngressClass) bool { return known.Name == class.Name }) {
+			r.Classes = append(r.Classes, class)
+		}
+	}
+	if err := t.enter(ctx, r, Recorded); err != nil {
+		return err
+	}
+	// The rules that let the load balancer connect to its targets are those of all bindings that are left.
+	if err := t.Cloud.Admit(ctx, c.Found, c.Takeover()); err != nil {
+		return fmt.Errorf("letting the load balancer connect to its targets: %w", err)
+	}
+	if err := t.removeBindings(ctx, their.bindings); err != nil {
+		return err
+	}
+	if err := t.removeFinalizers(ctx, their.finalizers); err != nil {
+		return err
+	}
+	return t.enter(ctx, r, Prepared)
+}
+
+// keep adds a binding to a record, in place of an earlier version of it.
+func (r *Record) keep(b unstructured.Unstructured) {
+	kept := asMade(b)
+	at := slices.IndexFunc(r.Bindings, func(known unstructured.Unstructured) bool {
+		return known.GetNamespace() == kept.GetNamespace() && known.GetName() == kept.GetName()
+	})
+	if at < 0 {
+		r.Bindings = append(r.Bindings, kept)
+		return
+	}
+	if len(kept.GetFinalizers()) == 0 { // its removal was begun
+		kept.SetFinalizers(r.Bindings[at].GetFinalizers())
+	}
+	r.Bindings[at] = kept
+}
+
+// enter writes a record in a state.
+func (t *Taker) enter(ctx context.Context, r *Record, s State) error {
+	if r.State != s {
+		r.State, r.Since = s, t.Now()
+	}
+	if err := t.Records.Put(ctx, *r); err != nil {
+		return fmt.Errorf("writing the record of %s: %w", r.Stack, err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package adoption
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file gives load balancers back, and forgets what giving them back would need.
+
+// Release gives one load balancer back, as far as that is possible now. members are the Ingresses that ask for it.
+// Without a record, accepted says that what it had cannot be restored.
+func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, members []string, accepted bool) (Outcome, error) {
+	cluster, name := stack(found)
+	known, err := t.Records.Get(ctx, cluster, name)
+	if err != nil {
+		return Outcome{}, err
+	}
+	r := deref(known)
+	out := Outcome{State: r.State, Lost: lost(known, name)}
+	if known == nil {
+		r = Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name}
+		if !accepted {
+			out.Obstacles = []string{fmt.Sprintf("the record of %s is gone, and what it had cannot be restored: --accept %s consents",
+				name, key)}
+			return out, nil
+		}
+	}
+	if r.State != Returned {
+		if err := t.enter(ctx, &r, Releasing); err != nil {
+			return out, err
+		}
+		out.State = r.State
+		if err := t.Holds(ctx, r.Key); err != nil {
+			return out, err
+		}
+		for _, change := range t.Cloud.Return(found) {
+			if err := t.Cloud.Retag(ctx, r.Key, change); err != nil {
+				return out, fmt.Errorf("giving %s back: %w", name, err)
+			}
+		}
+		if err := t.Cloud.Dismiss(ctx, found, r.Key); err != nil {
+			return out, fmt.Errorf("giving %s back: %w", name, err)
+		}
+		if err := t.enter(ctx, &r, Returned); err != nil {
+			return out, err
+		}
+		out.State = r.State
+	}
+	if out.Switch, err = t.ofController(ctx, members, false); err != nil || len(out.Switch) > 0 {
+		return out, err
+	}
+	if err := t.restore(ctx, r, members); err != nil {
+		return out, fmt.Errorf("giving %s back: %w", name, err)
+	}
+	return out, t.Records.Delete(ctx, r)
+}
+
+// lost says what cannot be restored without a record.
+func lost(known *Record, stack string) []string {
+	if known != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("the finalizers and TargetGroupBindings of %s: the controller makes them again when it starts", stack),
+		fmt.Sprintf("the IngressClass of %s as it was", stack)}
+}
+
+// restore restores the finalizers and the bindings, where the controller has not made them again, and removes Fairlead's
+// finalizer.
+func (t *Taker) restore(ctx context.Context, r Record, members []string) error {
+	for _, name := range slices.Sorted(maps.Keys(r.Finalizers)) {
+		if err := t.changeFinalizers(ctx, name, r.Finalizers[name]); err != nil {
+			return err
+		}
+	}
+	for _, name := range members {
+		if err := t.changeFinalizers(ctx, name, nil); err != nil {
+			return err
+		}
+	}
+	for _, b := range r.Bindings {
+		err := t.Kube.Create(ctx, b.DeepCopy())
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("restoring TargetGroupBinding %s/%s: %w", b.GetNamespace(), b.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// changeFinalizers adds finalizers to an Ingress, and removes Fairlead's.
+func (t *Taker) changeFinalizers(ctx context.Context, name string, add []string) error {
+	ing := &networkingv1.Ingress{}
+	namespace, short, _ := strings.Cut(name, "/")
+	err := t.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: short}, ing)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading Ingress %s: %w", name, err)
+	}
+	want := slices.DeleteFunc(slices.Clone(ing.Finalizers), func(f string) bool { return f == v1alpha1.IngressFinalizer })
+	for _, f := range add {
+		if !slices.Contains(want, f) && ing.DeletionTimestamp == nil { // none can be added to one that is being deleted
+			want = append(want, f)
+		}
+	}
+	return t.setFinalizers(ctx, client.Object(ing), want)
+}
+
+// Finish deletes what giving a load balancer back would need: the former tags, target groups that no rule names, the
+// security groups that it kept, and the record.
+func (t *Taker) Finish(ctx context.Context, found *lb.Other, r Record) (Outcome, error) {
+	out := Outcome{State: r.State}
+	if r.State != Taken {
+		out.Obstacles = []string{fmt.Sprintf("%s is not taken over: it is in the state %s", r.Stack, r.State)}
+		return out, nil
+	}
+	if err := t.Cloud.Discard(ctx, r.Key, unnamed(found)); err != nil {
+		return out, fmt.Errorf("deleting what is left of %s: %w", r.Stack, err)
+	}
+	return out, t.Records.Delete(ctx, r)
+}
+
+// unnamed returns the target groups that no rule names.
+func unnamed(o *lb.Other) (out []string) {
+	named := map[lb.GroupID]bool{}
+	note := func(a lb.Action) {
+		for _, id := range a.Groups() {
+			named[id] = true
+		}
+	}
+	for _, l := range o.Listeners {
+		note(l.Default)
+		for _, r := range l.Rules {
+			note(r.Action)
+		}
+	}
+	for _, g := range o.TargetGroups {
+		if !named[g.ID] {
+			out = append(out, g.Handle)
+		}
+	}
+	return out
+}
