@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -178,59 +177,25 @@ func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Oth
 
 // wanted returns the load balancers that Ingresses of the dialect ask for.
 func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
-) ([]adopt.Wanted, error) {
-	taken := &taking{Offline: cloud, anySubnets: map[lb.Key]bool{}}
-	programs, _, err := program.CompileAll(ctx, taken, objects, options, nil)
-	if err != nil {
-		return nil, err
+) ([]program.Wanted, error) {
+	all, err := program.WantedOf(ctx, cloud, objects, options, a.From)
+	if err != nil || a.key == "" {
+		return all, err
 	}
-	names := map[string]map[string]string{}
-	for _, s := range objects.Services {
-		of := map[string]string{}
-		for _, p := range s.Spec.Ports {
-			of[strconv.Itoa(int(p.Port))] = p.Name
-		}
-		names[s.Namespace+"/"+s.Name] = of
-	}
-	var out []adopt.Wanted
 	var keys []string
-	for _, p := range programs {
-		key := p.Plan.Key
-		class := ingress.FindClass(objects, options, key.Class())
-		if class == nil || class.Dialect != a.From {
-			continue
+	for _, w := range all {
+		if string(w.LoadBalancer.Key) == a.key {
+			return []program.Wanted{w}, nil
 		}
-		if keys = append(keys, string(key)); a.key == "" || a.key == string(key) {
-			out = append(out, adopt.Wanted{Table: p.Table, LoadBalancer: p.LoadBalancer, Dialect: p.Capabilities.Dialect,
-				PortNames: names, AnySubnets: taken.anySubnets[key]})
-		}
+		keys = append(keys, string(w.LoadBalancer.Key))
 	}
-	if a.key != "" && len(out) == 0 {
-		return nil, fmt.Errorf("--key: no Ingress asks for the load balancer %s; they ask for: %s", a.key, strings.Join(keys, ", "))
-	}
-	return out, nil
-}
-
-// taking is a cloud whose load balancers are taken over: the names that these have are not taken by others.
-type taking struct {
-	clouds.Offline
-	anySubnets map[lb.Key]bool // nothing asks for subnets
-}
-
-// Lookup is that of the cloud.
-func (t *taking) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	if n := q.Network; n.Key != "" {
-		t.anySubnets[n.Key] = len(n.Subnets)+len(n.SubnetTags) == 0
-	}
-	facts, err := t.Offline.Lookup(ctx, q)
-	facts.NameTaken = ""
-	return facts, err
+	return nil, fmt.Errorf("--key: no Ingress asks for the load balancer %s; they ask for: %s", a.key, strings.Join(keys, ", "))
 }
 
 // compare compares each load balancer that was found with the one that is wanted.
-func (a *adopting) compare(found []lb.Other, wanted []adopt.Wanted) adoption {
+func (a *adopting) compare(found []lb.Other, wanted []program.Wanted) adoption {
 	report := adoption{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}}
-	for _, p := range adopt.Pairs(found, wanted, a.theirCluster) {
+	for _, p := range adopt.Pairs(found, program.Plain(wanted), a.theirCluster) {
 		switch {
 		case p.Found != nil && adopt.ClusterOf(p.Found) != a.theirCluster:
 			report.OtherClusters++
