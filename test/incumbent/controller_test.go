@@ -307,15 +307,19 @@ func (w *site) unfinalize() {
 	w.unbind()
 }
 
+func (w *site) bindings() []unstructured.Unstructured {
+	all := &unstructured.UnstructuredList{}
+	all.SetAPIVersion("elbv2.k8s.aws/v1beta1")
+	all.SetKind("TargetGroupBindingList")
+	w.must(w.client.List(w.Context(), all))
+	return all.Items
+}
+
 func (w *site) unbind() {
-	bindings := &unstructured.UnstructuredList{}
-	bindings.SetAPIVersion("elbv2.k8s.aws/v1beta1")
-	bindings.SetKind("TargetGroupBindingList")
-	w.must(w.client.List(w.Context(), bindings))
-	for i := range bindings.Items {
-		bindings.Items[i].SetFinalizers(nil)
-		w.must(w.client.Update(w.Context(), &bindings.Items[i]))
-		w.must(w.client.Delete(w.Context(), &bindings.Items[i]))
+	for _, b := range w.bindings() {
+		b.SetFinalizers(nil)
+		w.must(w.client.Update(w.Context(), &b))
+		w.must(w.client.Delete(w.Context(), &b))
 	}
 }
 
