@@ -41,12 +41,14 @@ type site struct {
 	options incumbent.Controller
 }
 
-func newSite(t *testing.T) *site {
-	w := &site{T: t, sim: albsim.New(albsim.Options{})}
+func newSite(t *testing.T) *site { return newSiteIn(t, albsim.Options{}) }
+
+func newSiteIn(t *testing.T, o albsim.Options) *site {
+	w := &site{T: t, sim: albsim.New(o)}
 	w.elb = elbv2.NewFromConfig(w.sim.OwnersConfig())
 	w.sim.Watch(func(c albsim.Call) {
 		if c.Write {
-			w.writes = append(w.writes, c.Action)
+			w.writes = append(w.writes, strings.TrimSuffix(c.Action+"!"+c.Error, "!"))
 		}
 	})
 	w.sim.AddInstance("i-0000000000000000a", "subnet-private0", "10.0.100.10")
