@@ -22,8 +22,8 @@ type Adopter interface {
 	// Retag makes one change of tags.
 	Retag(ctx context.Context, key lb.Key, c lb.TagChange) error
 	// Admit lets a found load balancer connect to the targets of its target groups as one of the operator's does, besides
-	// what others permit. It does nothing if the Ingresses name security groups. Dismiss undoes that: it returns ErrPending
-	// as long as what others permit is not enough.
+	// what others permit. It does nothing if the Ingresses name security groups. Dismiss undoes that, if what others permit is
+	// enough, and else leaves it to them.
 	Admit(ctx context.Context, o *lb.Other, t lb.Takeover) error
 	Dismiss(ctx context.Context, o *lb.Other, key lb.Key) error
 	// Discard ends what is left of others: it deletes target groups that no rule names, by handle, takes the security groups

@@ -110,8 +110,8 @@ func (t allTargets) AllMembers(yield func(lb.TargetHealth) bool) {
 	t.targetGroups.AllMembers(yield)
 }
 
-func (t allTargets) PortsInUse(ctx context.Context) (map[int32]bool, error) {
-	return t.targetGroups.PortsInUse(ctx)
+func (t allTargets) PortsInUse(ctx context.Context, shared string) (map[int32]bool, error) {
+	return t.targetGroups.PortsInUse(ctx, shared)
 }
 
 // Term returns a Provider for one term of an operator. It has the same options and no state,

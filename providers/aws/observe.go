@@ -55,6 +55,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, explainVanished(key, err)
 		}
 	}
+	if l.NameTaken {
+		hideTaken(l)
+	}
 	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" &&
 		!l.NameTaken {
 		p.balancers.Unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
@@ -79,6 +82,14 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	p.learn(l)
 	return p.toObserved(l), nil
+}
+
+// hideTaken removes target groups that are being taken over or given back: their load balancer is not ours yet, or any more,
+// so that no step may change them.
+func hideTaken(l *look.Look) {
+	l.Groups = slices.DeleteFunc(l.Groups, func(g elb.TargetGroup) bool {
+		return client.WasOthers(l.Tags[aws.ToString(g.TargetGroupArn)])
+	})
 }
 
 // explainVanished returns ErrPending if AWS does not find a resource that it has just listed. It
@@ -227,14 +238,7 @@ func (p *Provider) toObserved(l *look.Look) *lb.Observed {
 		o.Active, o.Protection, o.Protected = balancers.Active(b), l.Protection, l.Protected
 		o.Address, o.Impaired = balancers.AddressOf(b), balancers.Impairment(b)
 	}
-	for _, g := range l.Groups {
-		if l.IsOurs(g.TargetGroupArn) { // a rule of others may forward to target groups of others
-			o.TargetGroups = append(o.TargetGroups, p.targetGroups.ToObserved(l, g))
-		}
-	}
-	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int {
-		return cmp.Compare(a.ID, b.ID)
-	})
+	o.TargetGroups = p.targetGroups.AllObserved(l)
 	for _, listener := range l.Listeners {
 		o.Listeners = append(o.Listeners, p.listeners.ToObserved(l, listener))
 	}
@@ -267,7 +271,7 @@ func settingsOf(l *look.Look) *lb.ReadSettings {
 	for _, listener := range l.Listeners {
 		out.Listeners[aws.ToInt32(listener.Port)] = listeners.SettingsOf(l, listener)
 	}
-	for _, g := range l.Groups {
+	for _, g := range slices.Backward(l.Groups) { // the first of several that are one counts
 		out.TargetGroups[l.IDOf(aws.ToString(g.TargetGroupArn))] = targets.SettingsOf(l, g)
 	}
 	for _, c := range l.Imported {

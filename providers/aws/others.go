@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
@@ -32,34 +33,51 @@ func (p *Provider) others(ctx context.Context, tags map[string]string) ([]lb.Oth
 	}
 	out := []lb.Other{}
 	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
-		found, err := p.clients.ELB.DescribeLoadBalancers(ctx,
-			&elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
-		if client.HasCode(err, "LoadBalancerNotFound") {
-			continue // the index of tags has deleted ones for a while
-		}
-		if err != nil {
-			return nil, client.Explain("reading load balancer "+arn, err)
-		}
-		b, err := client.RequireOne(found.LoadBalancers, "DescribeLoadBalancers", "load balancer "+arn)
+		one, err := p.other(ctx, arn, indexed[arn])
 		if err != nil {
 			return nil, err
 		}
-		one := &lb.Other{Observed: lb.Observed{Handle: arn}, Tags: map[string]map[string]string{arn: indexed[arn]}}
-		switch {
-		case b.Type != elb.LoadBalancerTypeEnumApplication:
-			one.NotRead = "it is a load balancer of type " + string(b.Type) + ", which Fairlead does not make"
-		case aws.ToString(b.VpcId) != p.options.VPC:
-			one.NotRead = "it is in " + aws.ToString(b.VpcId) + ", and Fairlead looks at " + p.options.VPC
-		default:
-			if one, err = p.readOther(ctx, b); err != nil {
-				return nil, err
-			}
+		if one != nil { // the index of tags has deleted ones for a while
+			out = append(out, *one)
 		}
-		one.Name = aws.ToString(b.LoadBalancerName)
-		out = append(out, *one)
 	}
 	slices.SortFunc(out, func(a, b lb.Other) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// Found reads a load balancer that others made, or nil if there is none.
+func (p *Provider) Found(ctx context.Context, handle string) (*lb.Other, error) {
+	return p.other(ctx, handle, nil)
+}
+
+// other reads a load balancer that others made, or nil if there is none: all of it, or its tags alone if Fairlead could not
+// take it over.
+func (p *Provider) other(ctx context.Context, arn string, tags map[string]string) (*lb.Other, error) {
+	found, err := p.clients.ELB.DescribeLoadBalancers(ctx,
+		&elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
+	if client.HasCode(err, "LoadBalancerNotFound") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, client.Explain("reading load balancer "+arn, err)
+	}
+	b, err := client.RequireOne(found.LoadBalancers, "DescribeLoadBalancers", "load balancer "+arn)
+	if err != nil {
+		return nil, err
+	}
+	one := &lb.Other{Observed: lb.Observed{Handle: arn}, Tags: map[string]map[string]string{arn: tags}}
+	switch {
+	case b.Type != elb.LoadBalancerTypeEnumApplication:
+		one.NotRead = "it is a load balancer of type " + string(b.Type) + ", which Fairlead does not make"
+	case aws.ToString(b.VpcId) != p.options.VPC:
+		one.NotRead = "it is in " + aws.ToString(b.VpcId) + ", and Fairlead looks at " + p.options.VPC
+	default:
+		if one, err = p.readOther(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	one.Name = aws.ToString(b.LoadBalancerName)
+	return one, nil
 }
 
 // readOther reads a load balancer that others made.
@@ -90,6 +108,9 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 	if l.Tags, err = p.clients.TagsOf(ctx, slices.Sorted(maps.Keys(inside))); err != nil {
 		return nil, err
 	}
+	if err := p.readLoose(ctx, l); err != nil {
+		return nil, err
+	}
 	if err := look.ReadAllAttributes(ctx, p.clients.ELB, l); err != nil {
 		return nil, err
 	}
@@ -97,11 +118,17 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 	if err != nil {
 		return nil, err
 	}
+	groups = slices.DeleteFunc(groups, func(g ec2types.SecurityGroup) bool {
+		tags := network.TagsIn(g) // of the group that Admit adds, which is none of others
+		return tags[client.TagInstallation] == p.clients.Installation && client.KeyIn(tags) == ""
+	})
+	names := map[string]string{}
 	for _, g := range groups {
-		l.Tags[aws.ToString(g.GroupId)] = network.TagsIn(g)
+		l.Tags[aws.ToString(g.GroupId)], names[aws.ToString(g.GroupId)] = network.TagsIn(g), aws.ToString(g.GroupName)
 	}
 	p.readGuards(ctx, l)
 	out := p.toOther(l)
+	out.Names, out.Read.LoadBalancer.SecurityGroups = names, slices.Sorted(maps.Keys(names))
 	for _, listener := range l.Listeners {
 		port := aws.ToInt32(listener.Port)
 		s := out.Read.Listeners[port]
@@ -111,6 +138,45 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 		out.Read.Listeners[port] = s
 	}
 	return out, nil
+}
+
+// readLoose reads the target groups that no rule names, of a load balancer that was taken over, wholly or in part.
+func (p *Provider) readLoose(ctx context.Context, l *look.Look) error {
+	key := lb.Key("")
+	for _, tags := range l.Tags {
+		if tags[client.TagInstallation] == p.clients.Installation && client.KeyIn(tags) != "" {
+			key = client.KeyIn(tags)
+		}
+	}
+	if key == "" {
+		return nil
+	}
+	indexed, err := p.clients.Find(ctx, p.clients.Owned(key, nil), "elasticloadbalancing:targetgroup")
+	if err != nil {
+		return err
+	}
+	loose := &look.Look{Key: key}
+	for _, g := range l.Groups {
+		delete(indexed, aws.ToString(g.TargetGroupArn))
+	}
+	if err := p.targetGroups.Read(ctx, loose, indexed); err != nil {
+		return err
+	}
+	for _, g := range loose.Groups {
+		arn := aws.ToString(g.TargetGroupArn)
+		if l.Tags[arn] != nil { // the index of tags lacks it
+			continue
+		}
+		tags, err := p.clients.TagsOf(ctx, []string{arn})
+		if err != nil {
+			return err
+		}
+		if l.Health[arn], err = p.targetGroups.HealthOrLast(ctx, arn); err != nil {
+			return err
+		}
+		l.Groups, l.Tags[arn] = append(l.Groups, g), tags[arn]
+	}
+	return nil
 }
 
 // readGuards reads the web ACL and the shield of a load balancer.

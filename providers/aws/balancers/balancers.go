@@ -224,6 +224,15 @@ func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer
 	return client.RequireOne(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
+// ReadOwned reads the load balancer of a key that must exist, and checks its tags.
+func (bs *Store) ReadOwned(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error) {
+	there, err := bs.readOwned(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &there.LoadBalancer, nil
+}
+
 // readOwned reads the load balancer of a key that must exist, and checks its tags.
 func (bs *Store) readOwned(ctx context.Context, key lb.Key) (*balancer, error) {
 	name := bs.LoadBalancerName(key)

@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/test/classtags"
 )
 
@@ -33,7 +34,8 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 
 // AWS takes 50 tags of each resource.
 func TestALoadBalancerHasRoomForTheTagsOfAClass(t *testing.T) {
-	bs := New(client.API{Owner: classtags.Owner}, Network{}, nil, nil, nil)
+	groups := network.NewSecurityGroups(classtags.Owner, nil, "", nil)
+	bs := New(client.API{Owner: classtags.Owner}, Network{Firewalls: network.NewFirewalls(nil, groups, nil, false, nil)}, nil, nil, nil)
 	tags := bs.tagsFor(lb.LoadBalancer{Key: "fairlead/shop/site/internal", Digest: "v1:0123", Settings: routing.Settings{
 		Tags: classtags.All(), Subnets: []string{"subnet-1"}, IPFamily: "dualstack", SecurityGroups: []string{"sg-1"},
 		Attributes: classtags.With(look.LoadBalancerDefaults, "access_logs.s3.bucket", "access_logs.s3.prefix", "connection_logs.s3.bucket",

@@ -123,8 +123,22 @@ func (bs *Store) created(
 	return &balancer{LoadBalancer: *there, tags: tags}, nil
 }
 
-// Delete deletes a load balancer that exists.
+// Delete deletes a load balancer that exists. One with a name that Ingresses ask for may have been given back to others since
+// it was observed.
 func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
+	if seen.Key.Name() != "" {
+		tags, err := bs.TagsOf(ctx, []string{seen.Handle})
+		if client.HasCode(err, "LoadBalancerNotFound") {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !bs.Owns(seen.Key, tags[seen.Handle]) {
+			return fmt.Errorf("load balancer %s no longer has the tags of %s, and is not deleted: %w", seen.Handle, seen.Key,
+				providers.ErrPending)
+		}
+	}
 	if seen.Protected == lb.ByClass { // the class no longer asks for it
 		if err := look.OfLoadBalancers(bs.ELB, "").Write(ctx, seen.Handle,
 			[]look.Attribute{{Key: aws.String(lb.DeletionProtection),

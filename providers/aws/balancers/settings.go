@@ -52,6 +52,7 @@ func writtenOf(s routing.Settings) []string {
 // tagsFor returns the tags of a load balancer after its settings were written.
 func (bs *Store) tagsFor(want lb.LoadBalancer) map[string]string {
 	tags := bs.Owned(want.Key, want.Settings.Tags)
+	maps.Copy(tags, bs.firewalls.TagsFor(want.Key))
 	client.MarkTags(tags, want.Settings.Tags)
 	client.ListWritten(tags, writtenOf(want.Settings))
 	tags[client.TagDigest] = string(want.Digest)
@@ -149,7 +150,8 @@ func SettingsOf(l *look.Look) routing.Settings {
 		case writtenFamily:
 			s.IPFamily = string(l.Balancer.IpAddressType)
 		case network.WrittenGroups:
-			s.SecurityGroups = slices.Sorted(slices.Values(l.Balancer.SecurityGroups))
+			s.SecurityGroups = slices.DeleteFunc(slices.Sorted(slices.Values(l.Balancer.SecurityGroups)),
+				func(id string) bool { return slices.Contains(network.KeptIn(tags), id) })
 		}
 	}
 	return s
@@ -168,4 +170,33 @@ func tagsThroughout(l *look.Look, tags map[string]string) map[string]string {
 		}
 	}
 	return out
+}
+
+// TagsOfTaken returns the tags of a load balancer that was taken over, and had the settings that were read. It has a digest
+// if these are the wanted ones, as far as something asks for them; same is false if they are known not to be. Subnets that
+// nothing asks for stay.
+func (bs *Store) TagsOfTaken(want lb.LoadBalancer, read routing.Settings, kept []string, same bool) map[string]string {
+	if len(want.Settings.Subnets) == 0 && want.Digest == lb.DigestOf(want.Settings) {
+		want.Settings.Subnets = read.Subnets
+		want.Digest = lb.DigestOf(want.Settings)
+	}
+	has := want.Settings
+	has.Scheme, has.Attributes = read.Scheme, look.Some(read.Attributes, has.Attributes)
+	if len(has.Subnets) > 0 {
+		has.Subnets = read.Subnets
+	}
+	if has.IPFamily != "" {
+		has.IPFamily = read.IPFamily
+	}
+	if len(has.SecurityGroups) > 0 {
+		has.SecurityGroups = slices.DeleteFunc(slices.Clone(read.SecurityGroups), func(id string) bool {
+			return slices.Contains(kept, id)
+		})
+	}
+	tags := bs.tagsFor(want)
+	maps.Copy(tags, network.KeptTags(kept))
+	if !same || want.Digest != lb.DigestOf(has) {
+		return client.WithoutDigest(tags)
+	}
+	return tags
 }

@@ -41,24 +41,33 @@ func mark(name string) string {
 
 // MarkTags adds the marks of the tags of a class, if there are any.
 func MarkTags(tags, ofClass map[string]string) {
+	if len(ofClass) > 0 {
+		tags[tagWrittenTags] = marksOf(ofClass)
+	}
+}
+
+// marksOf returns the marks of tags.
+func marksOf(tags map[string]string) string {
 	var marks strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(ofClass)) {
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
 		marks.WriteString(mark(name))
 	}
-	if marks.Len() > 0 {
-		tags[tagWrittenTags] = marks.String()
+	return marks.String()
+}
+
+// markFilter returns a function that reports whether the mark of a tag is among marks.
+func markFilter(text string) func(name string) bool {
+	marks := map[string]bool{}
+	for part := range slices.Chunk([]byte(text), markLength) {
+		marks[string(part)] = true
 	}
+	return func(name string) bool { return marks[mark(name)] }
 }
 
 // classTagFilter returns a function that reports whether a tag comes from the class.
 func classTagFilter(tags map[string]string) func(name string) bool {
-	listed, marks := WrittenIn(tags), map[string]bool{}
-	for part := range slices.Chunk([]byte(tags[tagWrittenTags]), markLength) {
-		marks[string(part)] = true
-	}
-	return func(name string) bool {
-		return marks[mark(name)] || slices.Contains(listed, TagWritten+name)
-	}
+	listed, marked := WrittenIn(tags), markFilter(tags[tagWrittenTags])
+	return func(name string) bool { return marked(name) || slices.Contains(listed, TagWritten+name) }
 }
 
 // ListWritten adds the list of written settings to tags.

@@ -75,7 +75,7 @@ func (ls *Store) ToObserved(l *look.Look, of elb.Listener) lb.ObservedListener {
 		Digest:        listenerDigest(l, of),
 		Default:       client.FromActions(of.DefaultActions, l.IDOf),
 		Verifies:      fromMutual(of.MutualAuthentication, false).Verifies(),
-		ClientSecrets: writtenSecretsIn(l.Tags[arn]),
+		ClientSecrets: writtenSecretsIn(l.Tags[arn]), Shape: l.Tags[arn][client.TagShape],
 	}
 	var rest []lb.CertificateID
 	for _, c := range l.Served[arn] {

@@ -29,6 +29,9 @@ const (
 	writtenMutual     = "mutual-authentication"
 	writtenTrustNamed = "trust-store-by-name"
 	writtenSecrets    = "client-secrets:" // followed by their digest: AWS does not return client secrets
+	// followed by a range of IPv6 addresses that is wanted, and that others did not admit to a load balancer
+	// that has IPv4 addresses only
+	writtenUnreachable = "unreachable:"
 )
 
 // defaultPolicy is the security policy of HTTPS listeners that name none.
@@ -186,7 +189,7 @@ func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 		ClientSecrets: writtenSecretsIn(tags),
 	}
 	if l.GroupsRight {
-		s.Inbound = network.InboundOf(l, aws.ToInt32(of.Port))
+		s.Inbound = network.InboundOf(l, aws.ToInt32(of.Port), unreachableIn(l.Balancer.IpAddressType, written))
 	}
 	for _, name := range written {
 		switch name {
@@ -218,4 +221,72 @@ func UsualSettings(protocol elb.ProtocolEnum) lb.ListenerSettings {
 		out.TLSPolicy, out.Mutual = defaultPolicy, &lb.MutualAuthentication{Mode: "off"}
 	}
 	return out
+}
+
+// unreachableIn returns the ranges of clients that cannot reach a load balancer of a family, from the list of settings.
+func unreachableIn(family elb.IpAddressType, written []string) []string {
+	var out []string
+	for _, name := range written {
+		if source, is := strings.CutPrefix(name, writtenUnreachable); is && family == elb.IpAddressTypeIpv4 {
+			out = append(out, source)
+		}
+	}
+	return out
+}
+
+// TagsOfTaken returns the tags of a listener that was taken over, and had the settings that were read. It has a digest if
+// these are the wanted ones, as far as something asks for them; same is false if they are known not to be. firewall says
+// whether its clients are settings of the listener. With a shape, it keeps its rules.
+func (ls *Store) TagsOfTaken(
+	key lb.Key, want lb.Listener, read lb.ListenerSettings, ipv4, firewall bool, shape string, same bool,
+) map[string]string {
+	has := want.Settings
+	has.Attributes = look.Some(read.Attributes, has.Attributes)
+	if has.TLSPolicy != "" {
+		has.TLSPolicy = read.TLSPolicy
+	}
+	if has.Mutual != nil {
+		has.Mutual = asNamed(read.Mutual, has.Mutual)
+	}
+	var unreachable []string
+	if firewall {
+		wanted := want.Settings.Inbound
+		if wanted == nil {
+			wanted = look.Everywhere
+		}
+		for _, source := range wanted {
+			if ipv4 && strings.Contains(source, ":") && !strings.Contains(source, ".") && !slices.Contains(read.Inbound, source) {
+				unreachable = append(unreachable, source)
+			}
+		}
+		have := slices.Sorted(slices.Values(slices.Concat(read.Inbound, unreachable)))
+		if !slices.Equal(have, slices.Sorted(slices.Values(wanted))) {
+			has.Inbound = have
+		}
+	}
+	tags := ls.tagsFor(key, want)
+	written := writtenOfListener(want.Settings)
+	for _, source := range unreachable {
+		written = append(written, writtenUnreachable+source)
+	}
+	client.ListWritten(tags, written)
+	if shape != "" {
+		tags[client.TagShape] = shape
+	}
+	if !same || want.Digest != lb.DigestOf(has) {
+		return client.WithoutDigest(tags)
+	}
+	return tags
+}
+
+// asNamed returns a mutual authentication with the trust store as a wanted one names it.
+func asNamed(read, want *lb.MutualAuthentication) *lb.MutualAuthentication {
+	if read == nil || want.TrustStore == "" || strings.HasPrefix(want.TrustStore, "arn:") {
+		return read
+	}
+	out := *read
+	if parts := strings.Split(out.TrustStore, "/"); len(parts) == 3 {
+		out.TrustStore = parts[1]
+	}
+	return &out
 }

@@ -123,7 +123,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		of := elb.Listener{ListenerArn: aws.String(listener), Port: aws.Int32(443), SslPolicy: wrote.policy, MutualAuthentication: wrote.mutual}
 		tags := c.tagsFor(key, wanted)
 		l := &look.Look{
-			Deep: true, GroupsRight: want.Inbound != nil, Tags: map[string]map[string]string{listener: tags}, Assumed: map[string]bool{},
+			Balancer: &elb.LoadBalancer{}, Deep: true, GroupsRight: want.Inbound != nil, Tags: map[string]map[string]string{listener: tags}, Assumed: map[string]bool{},
 			Attributes: map[string]map[string]string{listener: want.Attributes},
 			Grants:     look.MakeGrants(443, []string{"10.0.0.0/8"}),
 		}

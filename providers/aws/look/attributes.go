@@ -175,3 +175,14 @@ func With(m map[string]string, name, value string) map[string]string {
 	m[name] = value
 	return m
 }
+
+// Some returns the attributes that are wanted, with the values that they have.
+func Some(have, wanted map[string]string) map[string]string {
+	var out map[string]string
+	for name := range wanted {
+		if value, has := have[name]; has {
+			out = With(out, name, value)
+		}
+	}
+	return out
+}

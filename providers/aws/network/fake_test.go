@@ -57,7 +57,7 @@ func (c *trial) AllMembers(yield func(lb.TargetHealth) bool) {
 	}
 }
 
-func (c *trial) PortsInUse(context.Context) (map[int32]bool, error) {
+func (c *trial) PortsInUse(context.Context, string) (map[int32]bool, error) {
 	return c.used, c.refuse["PortsInUse"]
 }
 

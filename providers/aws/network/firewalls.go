@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -49,6 +50,70 @@ type Firewalls struct {
 	replaced map[lb.Key]bool   // load balancers whose class names security groups
 	// parts has the further groups of firewalls that load balancers have.
 	parts map[lb.Key]map[string]bool
+	taken map[lb.Key]taken // what load balancers have of others
+}
+
+// taken has what a load balancer that was taken over has of others.
+type taken struct {
+	name string   // of its firewall; "" if it is ours
+	kept []string // security groups that it keeps besides ours
+}
+
+// FirewallTags returns the tags that say that others gave a firewall its name.
+func FirewallTags(name string) map[string]string {
+	return map[string]string{client.TagFirewall: client.QuoteTag(name)}
+}
+
+// KeptTags returns the tag of a load balancer that keeps security groups of others.
+func KeptTags(groups []string) map[string]string {
+	if len(groups) == 0 {
+		return nil
+	}
+	return map[string]string{client.TagKept: strings.Join(groups, " ")}
+}
+
+// KeptIn returns the security groups of others that a load balancer keeps, from its tags.
+func KeptIn(tags map[string]string) []string { return strings.Fields(tags[client.TagKept]) }
+
+// setTaken sets what a load balancer has of others, from its tags, or from those of its firewall if it was deleted.
+func (f *Firewalls) setTaken(l *look.Look, indexed map[string]map[string]string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.Balancer != nil {
+		tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
+		f.taken[l.Key] = taken{client.UnquoteTag(tags[client.TagFirewall]), KeptIn(tags)}
+		return
+	}
+	name := f.taken[l.Key].name
+	for _, tags := range indexed {
+		if tags[client.TagFirewall] != "" {
+			name = client.UnquoteTag(tags[client.TagFirewall])
+		}
+	}
+	f.taken[l.Key] = taken{name: name}
+}
+
+// TagsFor returns the tags that a load balancer has for what it has of others.
+func (f *Firewalls) TagsFor(key lb.Key) map[string]string {
+	of := f.takenOf(key)
+	out := map[string]string{}
+	maps.Copy(out, KeptTags(of.kept))
+	if of.name != "" {
+		maps.Copy(out, FirewallTags(of.name))
+	}
+	return out
+}
+
+// takenOf returns what a load balancer has of others.
+func (f *Firewalls) takenOf(key lb.Key) taken {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.taken[key]
+}
+
+// nameOf returns the name of the firewall of a load balancer.
+func (f *Firewalls) nameOf(key lb.Key) string {
+	return cmp.Or(f.takenOf(key).name, f.DerivedName(key))
 }
 
 // NewFirewalls returns Firewalls without state. deleteUnused deletes a security group, unless AWS
@@ -61,7 +126,7 @@ func NewFirewalls(
 		Owner: security.Owner, security: security, nodes: n, elb: api, unmanaged: unmanaged,
 		deleteUnused: deleteUnused,
 		known:        map[lb.Key]string{}, replaced: map[lb.Key]bool{},
-		parts: map[lb.Key]map[string]bool{}, spreading: make(chan struct{}, 1),
+		parts: map[lb.Key]map[string]bool{}, taken: map[lb.Key]taken{}, spreading: make(chan struct{}, 1),
 	}
 }
 
@@ -112,6 +177,10 @@ func (f *Firewalls) Find(
 ) error {
 	hints, parts := groupsIn(indexed)
 	made := f.get(l.Key)
+	f.setTaken(l, indexed)
+	if l.NameTaken && f.takenOf(l.Key).name != "" {
+		return nil // others have it until the load balancer is taken over, and again once it is given back
+	}
 	f.setParts(l.Key, slices.DeleteFunc(parts, func(id string) bool {
 		return l.Balancer != nil && !slices.Contains(l.Balancer.SecurityGroups, id)
 	}))
@@ -136,7 +205,7 @@ func (f *Firewalls) Find(
 		return nil
 	}
 	var err error
-	if l.Firewall, err = f.security.readID(ctx, f.DerivedName(l.Key)); err != nil {
+	if l.Firewall, err = f.security.readID(ctx, f.nameOf(l.Key)); err != nil {
 		return err
 	}
 	if l.Balancer == nil && l.Firewall == "" && len(parts) > 0 {
@@ -200,7 +269,7 @@ func (f *Firewalls) ExplainMissing(key lb.Key) error {
 	}
 	return fmt.Errorf("the security group %s, which says which clients may connect to the load "+
 		"balancer, is not found; "+
-		"ports are changed once it is: %w", f.DerivedName(key), providers.ErrPending)
+		"ports are changed once it is: %w", cmp.Or(f.taken[key].name, f.DerivedName(key)), providers.ErrPending)
 }
 
 // Ensure returns the security groups of a load balancer, and creates missing ones. The firewall is
@@ -209,18 +278,34 @@ func (f *Firewalls) Ensure(
 	ctx context.Context, want lb.LoadBalancer,
 ) (groups []string, firewall string, err error) {
 	f.setReplaced(want.Key, len(want.Settings.SecurityGroups) > 0)
-	if f.unmanaged || len(want.Settings.SecurityGroups) > 0 {
-		return want.Settings.SecurityGroups, "", nil
+	kept := f.takenOf(want.Key).kept
+	switch {
+	case len(want.Settings.SecurityGroups) > 0:
+		return besides(want.Settings.SecurityGroups, kept), "", nil
+	case f.unmanaged:
+		return nil, "", nil
 	}
 	tags := f.Owned(want.Key, want.Settings.Tags)
 	client.MarkTags(tags, want.Settings.Tags)
-	name, about := f.DerivedName(want.Key), describeFirewall(want.Key)
+	name, about := f.nameOf(want.Key), describeFirewall(want.Key)
 	if firewall, err = f.security.ensure(ctx, name, about, f.get(want.Key), tags); err != nil {
 		return nil, "", err
 	}
 	f.set(want.Key, firewall)
 	shared, err := f.nodes.sharedGroup(ctx, want.Key)
-	return slices.Concat([]string{firewall}, f.getParts(want.Key), []string{shared}), firewall, err
+	groups = slices.Concat([]string{firewall}, f.getParts(want.Key), []string{shared})
+	return besides(groups, kept), firewall, err
+}
+
+// besides returns security groups, and others that are not among them.
+func besides(groups, others []string) []string {
+	out := slices.Clip(groups)
+	for _, id := range others {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // attachTo returns what sets the security groups of a load balancer.
@@ -311,7 +396,7 @@ func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
 		var err error
-		if firewall, err = f.security.readID(ctx, f.DerivedName(seen.Key)); firewall == "" {
+		if firewall, err = f.security.readID(ctx, f.nameOf(seen.Key)); firewall == "" {
 			return err
 		}
 	}
@@ -339,6 +424,7 @@ func (f *Firewalls) forgetGroups(key lb.Key) {
 	defer f.mu.Unlock()
 	delete(f.known, key)
 	delete(f.parts, key)
+	delete(f.taken, key)
 }
 
 // Observe reads, with a deep look, the clients that can connect to the load balancer.
@@ -361,7 +447,7 @@ func (f *Firewalls) Observe(
 	f.security.written.forget(func(id ruleID) bool {
 		return slices.Contains(l.Balancer.SecurityGroups, id.group)
 	})
-	parts := 0
+	parts, kept := 0, f.takenOf(l.Key).kept
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.Firewall:
@@ -370,6 +456,7 @@ func (f *Firewalls) Observe(
 			parts++
 			l.Grants = append(l.Grants, look.ReadGrants(g)...)
 			f.setParts(l.Key, []string{aws.ToString(g.GroupId)})
+		case slices.Contains(kept, aws.ToString(g.GroupId)):
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
 			!hasTag(g.Tags, client.TagInstallation, f.Installation):
 			return nil // it has a group of others
@@ -377,19 +464,21 @@ func (f *Firewalls) Observe(
 			l.Shared = aws.ToString(g.GroupId)
 		}
 	}
-	l.GroupsRight = len(found) == 2+parts
+	l.GroupsRight = len(found) == 2+parts+len(kept)
 	return nil
 }
 
-// InboundOf returns the sources that can connect to a port, as a class lists them.
-func InboundOf(l *look.Look, port int32) []string {
-	var out []string
+// InboundOf returns the sources that can connect to a port, as a class lists them. They count as admitted although they
+// are not if they are unreachable.
+func InboundOf(l *look.Look, port int32, unreachable []string) []string {
+	out := slices.Clone(unreachable)
 	for _, g := range l.Grants {
 		if g.Port == port {
 			out = append(out, g.Source)
 		}
 	}
 	slices.Sort(out)
+	out = slices.Compact(out)
 	if slices.Equal(out, look.Everywhere) {
 		return nil
 	}

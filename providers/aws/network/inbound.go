@@ -114,14 +114,14 @@ func (f *Firewalls) compare(ctx context.Context, w wall, want []look.Grant,
 // partName returns the name of a part of a firewall; the first one is the firewall itself.
 func (f *Firewalls) partName(key lb.Key, part int) string {
 	if part == 1 {
-		return f.DerivedName(key)
+		return f.nameOf(key)
 	}
-	return f.DerivedName(key) + "-" + strconv.Itoa(part)
+	return f.nameOf(key) + "-" + strconv.Itoa(part)
 }
 
 // partOf returns which part of a firewall has a name; zero for none.
 func (f *Firewalls) partOf(key lb.Key, name string) int {
-	rest, is := strings.CutPrefix(name, f.DerivedName(key))
+	rest, is := strings.CutPrefix(name, f.nameOf(key))
 	if is && rest == "" {
 		return 1
 	}
@@ -136,7 +136,7 @@ func (f *Firewalls) partOf(key lb.Key, name string) int {
 func (f *Firewalls) readParts(
 	ctx context.Context, w wall,
 ) (map[int]ec2types.SecurityGroup, error) {
-	name := f.DerivedName(w.key)
+	name := f.nameOf(w.key)
 	found, err := f.security.readToChange(ctx, &ec2.DescribeSecurityGroupsInput{
 		Filters: append(VPCFilter(f.security.vpc),
 			ec2types.Filter{Name: aws.String("group-name"), Values: []string{name, name + "-*"}},
@@ -180,6 +180,8 @@ func (f *Firewalls) spread(ctx context.Context, w wall, list []look.Grant) error
 	if err != nil {
 		return err
 	}
+	kept := f.takenOf(w.key).kept
+	most = max(1, most-len(kept))
 	places, err := f.place(ctx, w, groups, most, list)
 	if err != nil {
 		return err
@@ -218,7 +220,7 @@ func (f *Firewalls) spread(ctx context.Context, w wall, list []look.Grant) error
 	if err != nil {
 		return err
 	}
-	if err := w.attach(ctx, append(attached, shared)); err != nil {
+	if err := w.attach(ctx, besides(append(slices.Clip(attached), shared), kept)); err != nil {
 		return err
 	}
 	f.setParts(w.key, attached[1:])

@@ -53,8 +53,9 @@ type Nodes struct {
 type targetsOfAll interface {
 	// AllMembers yields the known members of all target groups.
 	AllMembers(yield func(lb.TargetHealth) bool)
-	// PortsInUse reads the ports of all targets and health checks of the installation.
-	PortsInUse(ctx context.Context) (map[int32]bool, error)
+	// PortsInUse reads the ports of all targets and health checks of the installation, and of all
+	// load balancers that have the shared group.
+	PortsInUse(ctx context.Context, shared string) (map[int32]bool, error)
 }
 
 // NewNodes returns Nodes without state. Without a cluster it does not change the security groups of

@@ -120,7 +120,7 @@ func (n *Nodes) closeUnused(ctx context.Context) error {
 	if shared == "" {
 		return nil
 	}
-	used, err := n.targets.PortsInUse(ctx)
+	used, err := n.targets.PortsInUse(ctx, shared)
 	if err != nil {
 		return err
 	}

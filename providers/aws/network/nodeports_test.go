@@ -14,7 +14,7 @@ type noTargets struct{}
 
 func (noTargets) AllMembers(func(lb.TargetHealth) bool) {}
 
-func (noTargets) PortsInUse(context.Context) (map[int32]bool, error) { return nil, nil }
+func (noTargets) PortsInUse(context.Context, string) (map[int32]bool, error) { return nil, nil }
 
 func TestPortsToWhichNoHealthCheckGoesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -135,6 +136,22 @@ func (s *SecurityGroups) retag(
 		Resources: []string{id}, Tags: ec2Tags(missing),
 	})
 	return client.Explain("tagging security group "+id, err)
+}
+
+// Retag adds tags to security groups, and removes others.
+func (s *SecurityGroups) Retag(ctx context.Context, ids []string, add map[string]string, gone []string) error {
+	about := strings.Join(ids, ", ")
+	if len(add) > 0 {
+		if _, err := s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: ids, Tags: ec2Tags(add)}); err != nil {
+			return client.Explain("tagging security group "+about, err)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	_, err := s.ec2.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: ids, Tags: client.Map(gone,
+		func(name string) ec2types.Tag { return ec2types.Tag{Key: aws.String(name)} })})
+	return client.Explain("removing tags of security group "+about, err)
 }
 
 // readID returns the ID of our security group with a name, or "".

@@ -288,7 +288,7 @@ func TestFirewallsAreObserved(t *testing.T) {
 func TestClientsAsAClassHasThem(t *testing.T) {
 	l := &look.Look{Grants: slices.Concat(look.MakeGrants(80, nil), look.MakeGrants(443, []string{"b", "a"}))}
 	for port, want := range map[int32][]string{80: nil, 443: {"a", "b"}, 8080: {"nobody"}} {
-		awscalls.Expect(t, fmt.Sprint(port), InboundOf(l, port), want)
+		awscalls.Expect(t, fmt.Sprint(port), InboundOf(l, port, nil), want)
 	}
 }
 

@@ -161,16 +161,25 @@ func TestPortsInUse(t *testing.T) {
 		g.VpcId = aws.String("vpc-2")
 		c.groups[elsewhere] = g
 		c.addGroup(unnamed, "theirs", c.tags[arnOf(web)])
+		const taken, stranger = "arn:targetgroup/taken", "arn:targetgroup/stranger" // neither has our name
+		for arn, of := range map[string]string{taken: "arn:loadbalancer/shares", stranger: "arn:loadbalancer/another"} {
+			c.addGroup(arn, "k8s-web", nil)
+			g = c.groups[arn]
+			g.LoadBalancerArns = []string{of}
+			c.groups[arn] = g
+		}
+		c.health[taken] = []lb.TargetHealth{{Target: lb.Target{Address: "10.0.0.1", Port: 4}}}
+		c.health[stranger] = []lb.TargetHealth{{Target: lb.Target{Address: "10.0.0.1", Port: 5}}}
 		for i, arn := range []string{theirs, elsewhere, unnamed} {
 			c.health[arn] = []lb.TargetHealth{{Target: lb.Target{Address: "10.0.0.1", Port: int32(i + 1)}}}
 		}
 		used := func(about string, want map[int32]bool, class error) {
 			t.Helper()
-			got, err := c.PortsInUse(t.Context())
+			got, err := c.PortsInUse(t.Context(), "sg-shared")
 			awscalls.ExpectError(t, about, err, class)
 			awscalls.Expect(t, about, got, want)
 		}
-		used("ours", map[int32]bool{8080: true, 8081: true}, nil)
+		used("ours", map[int32]bool{4: true, 8080: true, 8081: true}, nil)
 		refuse := func(code string) func() error {
 			return func() error { return awscalls.Refused(code, "no") }
 		}
@@ -178,7 +187,7 @@ func TestPortsInUse(t *testing.T) {
 			awscalls.On(&c.aws, func(*elbapi.DescribeTagsInput) (*elbapi.DescribeTagsOutput, error) { return nil, answer() })
 		}
 		tags(refuse("TargetGroupNotFound"))
-		used("tags of one that is gone", map[int32]bool{1: true, 8080: true, 8081: true}, nil)
+		used("tags of one that is gone", map[int32]bool{1: true, 4: true, 8080: true, 8081: true}, nil)
 		tags(refuse("AccessDenied"))
 		used("tags that are denied", nil, providers.ErrDenied)
 		c.answerGroups()
@@ -209,7 +218,7 @@ func TestPortsAreReadFewAtATime(t *testing.T) {
 			return &elbapi.DescribeTargetHealthOutput{}, nil
 		})
 		began := time.Now()
-		_, err := c.PortsInUse(t.Context())
+		_, err := c.PortsInUse(t.Context(), "sg-shared")
 		awscalls.ExpectError(t, "reading", err, nil)
 		awscalls.Expect(t, "time", time.Since(began), 2*time.Second)
 	})
@@ -301,7 +310,7 @@ func TestTargetGroupsThatAreRead(t *testing.T) {
 			c2.groups[used] = g
 		}
 		for _, arn := range c.known {
-			c2.arns[groupName{key, lb.GroupID(arn + "/id")}] = arn
+			c2.arns[groupName{key, lb.GroupID(arn + "/id")}] = []string{arn}
 		}
 		if c.denied {
 			awscalls.On(&c2.aws, func(*elbapi.DescribeTargetGroupsInput) (*elbapi.DescribeTargetGroupsOutput, error) {

@@ -63,8 +63,8 @@ func newTrial(t *testing.T) *trial {
 type targetsOf trial
 
 func (c *targetsOf) AllMembers(yield func(lb.TargetHealth) bool) { c.Store.AllMembers(yield) }
-func (c *targetsOf) PortsInUse(ctx context.Context) (map[int32]bool, error) {
-	return c.Store.PortsInUse(ctx)
+func (c *targetsOf) PortsInUse(ctx context.Context, shared string) (map[int32]bool, error) {
+	return c.Store.PortsInUse(ctx, shared)
 }
 
 func arnOf(id lb.GroupID) string { return "arn:targetgroup/" + string(id) }
@@ -97,6 +97,12 @@ func (c *trial) answerGroups() {
 			return nil, awscalls.Refused("TargetGroupNotFound", "not found")
 		}
 		return out, nil
+	})
+	awscalls.On(&c.aws, func(*elbapi.DescribeLoadBalancersInput) (*elbapi.DescribeLoadBalancersOutput, error) {
+		return &elbapi.DescribeLoadBalancersOutput{LoadBalancers: []elb.LoadBalancer{
+			{LoadBalancerArn: aws.String("arn:loadbalancer/shares"), SecurityGroups: []string{"sg-1", "sg-shared"}},
+			{LoadBalancerArn: aws.String("arn:loadbalancer/another"), SecurityGroups: []string{"sg-1"}},
+		}}, nil
 	})
 	awscalls.On(&c.aws, func(in *elbapi.DescribeTagsInput) (*elbapi.DescribeTagsOutput, error) {
 		out := &elbapi.DescribeTagsOutput{}

@@ -1,7 +1,9 @@
 package targets
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,15 +99,14 @@ func (gs *Store) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
 
 // Modify changes the settings of a target group.
 func (gs *Store) Modify(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
-	arn, err := gs.findARN(ctx, seen.Key, g.ID)
-	if err != nil {
+	if _, err := gs.findARN(ctx, seen.Key, g.ID); err != nil {
 		return err
 	}
 	gs.nodes.AddCheckPorts(network.CheckPort(g.Health))
 	if err := gs.nodes.OpenPorts(ctx, seen.Key, network.CheckPort(g.Health)); err != nil {
 		return err
 	}
-	return gs.write(ctx, seen.Key, arn, g)
+	return gs.each(ctx, seen.Key, g.ID, func(arn string) error { return gs.write(ctx, seen.Key, arn, g) })
 }
 
 // write writes the health check of a target group, and then its attributes.
@@ -132,9 +133,10 @@ func (gs *Store) write(ctx context.Context, key lb.Key, arn string, g lb.TargetG
 	)
 }
 
-// PortsInUse returns the ports of all targets and health checks of the installation.
-func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
-	there, err := gs.ofInstallation(ctx)
+// PortsInUse returns the ports of all targets and health checks of the installation, and of all load balancers that have
+// the shared security group.
+func (gs *Store) PortsInUse(ctx context.Context, shared string) (map[int32]bool, error) {
+	there, err := gs.ofInstallation(ctx, shared)
 	if err != nil {
 		return nil, err
 	}
@@ -166,11 +168,16 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	return used, nil
 }
 
-// ofInstallation returns the target groups of the installation, and those whose tags cannot be
-// read. It does not use the index of tags, which may lack an existing target group, whose ports
-// would be closed.
-func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
-	var all []elb.TargetGroup
+// ofInstallation returns the target groups of load balancers that have the shared security group, the other ones of the
+// installation, and those whose tags cannot be read. It does not use the index of tags, which may lack an existing target
+// group, whose ports would be closed. The names of target groups that others made are not ours: of a load balancer that is
+// taken over, each counts from the moment when it gets the shared security group.
+func (gs *Store) ofInstallation(ctx context.Context, shared string) ([]elb.TargetGroup, error) {
+	sharing, err := gs.balancersWith(ctx, shared)
+	if err != nil {
+		return nil, err
+	}
+	var all, out []elb.TargetGroup
 	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{
 		PageSize: aws.Int32(400),
 	})
@@ -180,13 +187,15 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 			return nil, client.Explain("reading target groups", err)
 		}
 		for _, g := range page.TargetGroups {
-			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName),
-				client.NamePrefix) {
+			switch {
+			case slices.ContainsFunc(g.LoadBalancerArns, func(arn string) bool { return sharing[arn] }):
+				out = append(out, g)
+			case aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName),
+				client.NamePrefix):
 				all = append(all, g)
 			}
 		}
 	}
-	var out []elb.TargetGroup
 	for part := range slices.Chunk(all, client.TagBatch) {
 		tags, err := gs.TagsOf(ctx, client.Map(part, func(g elb.TargetGroup) string {
 			return aws.ToString(g.TargetGroupArn)
@@ -199,6 +208,26 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read ||
 				found[client.TagInstallation] == gs.Installation {
 				out = append(out, g)
+			}
+		}
+	}
+	return out, nil
+}
+
+// balancersWith returns the ARNs of the load balancers that have a security group.
+func (gs *Store) balancersWith(ctx context.Context, group string) (map[string]bool, error) {
+	out := map[string]bool{}
+	pages := elbapi.NewDescribeLoadBalancersPaginator(gs.ELB, &elbapi.DescribeLoadBalancersInput{
+		PageSize: aws.Int32(400),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, client.Explain("reading which load balancers have security group "+group, err)
+		}
+		for _, b := range page.LoadBalancers {
+			if slices.Contains(b.SecurityGroups, group) {
+				out[aws.ToString(b.LoadBalancerArn)] = true
 			}
 		}
 	}
@@ -242,22 +271,36 @@ func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) e
 	if g == nil {
 		return nil
 	}
-	err := gs.deleteUnused(ctx, seen, g.Handle, func() error {
-		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{
-			TargetGroupArn: aws.String(g.Handle),
-		})
+	arns := gs.known(seen.Key, id)
+	if !slices.Contains(arns, g.Handle) {
+		arns = append(slices.Clip(arns), g.Handle)
+	}
+	var ports []int32
+	var errs []error
+	for _, arn := range arns {
+		errs = append(errs, gs.deleteOne(ctx, seen, arn))
+		for _, t := range gs.membersOf(arn).members {
+			ports = append(ports, t.Port)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	gs.setARN(seen.Key, id, "")
+	return gs.nodes.ReleasePorts(ctx, ports)
+}
+
+// deleteOne deletes one of the target groups of an ID.
+func (gs *Store) deleteOne(ctx context.Context, seen *lb.Observed, arn string) error {
+	err := gs.deleteUnused(ctx, seen, arn, func() error {
+		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
 		return err
 	})
 	if err != nil && !client.HasCode(err, "TargetGroupNotFound") {
-		return client.Explain("deleting target group "+g.Handle, err)
+		return client.Explain("deleting target group "+arn, err)
 	}
-	var ports []int32
-	for _, t := range gs.membersOf(g.Handle).members {
-		ports = append(ports, t.Port)
-	}
-	gs.setARN(seen.Key, id, "")
-	gs.unhealthy.Forget(g.Handle)
-	return gs.nodes.ReleasePorts(ctx, ports)
+	gs.unhealthy.Forget(arn)
+	return nil
 }
 
 // Read reads the target groups of rules, and our other target groups.
@@ -299,7 +342,41 @@ func (gs *Store) Read(
 		l.Groups = append(l.Groups, found...)
 	}
 	gs.removeMissing(l.Key, loose, l.Groups)
+	slices.SortFunc(l.Groups, byUse)
 	return nil
+}
+
+// byUse sorts target groups: those that a rule names first, and then by ARN.
+func byUse(a, b elb.TargetGroup) int {
+	return cmp.Or(cmp.Compare(min(1, len(b.LoadBalancerArns)), min(1, len(a.LoadBalancerArns))),
+		cmp.Compare(aws.ToString(a.TargetGroupArn), aws.ToString(b.TargetGroupArn)))
+}
+
+// AllObserved returns our target groups in canonical form, by ID. Of several that are one, it returns the first, with what
+// holds for all of them. One that no rule names is neither ready nor needed.
+func (gs *Store) AllObserved(l *look.Look) []lb.ObservedTargetGroup {
+	var out []lb.ObservedTargetGroup
+	used := map[lb.GroupID]bool{}
+	for _, g := range l.Groups {
+		if !l.IsOurs(g.TargetGroupArn) { // a rule of others may forward to target groups of others
+			continue
+		}
+		one, named := gs.ToObserved(l, g), len(g.LoadBalancerArns) > 0
+		at := slices.IndexFunc(out, func(o lb.ObservedTargetGroup) bool { return o.ID == one.ID })
+		if at < 0 {
+			out, used[one.ID] = append(out, one), named
+			continue
+		}
+		first := &out[at]
+		if first.Digest != one.Digest {
+			first.Digest = "" // a change writes all of them
+		}
+		if named || !used[one.ID] {
+			first.Registered, first.Ready = first.Registered && one.Registered, first.Ready && one.Ready
+		}
+	}
+	slices.SortFunc(out, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 // ToObserved converts a target group to canonical form.
@@ -362,7 +439,38 @@ func (gs *Store) describeExisting(ctx context.Context, arns []string) ([]elb.Tar
 func (gs *Store) PortsOf(seen *lb.Observed) []int32 {
 	var out []int32
 	for _, g := range seen.TargetGroups {
-		out = append(out, network.PortsOfMembers(gs.membersOf(g.Handle).members)...)
+		for _, arn := range gs.known(seen.Key, g.ID) {
+			out = append(out, network.PortsOfMembers(gs.membersOf(arn).members)...)
+		}
 	}
 	return out
+}
+
+// TagsOfTaken returns the tags of a target group that was taken over, and had the settings that were read. It has a digest
+// if these are the wanted ones; same is false if they are known not to be.
+func (gs *Store) TagsOfTaken(key lb.Key, want lb.TargetGroup, read lb.GroupSettings, same bool) map[string]string {
+	tags := gs.tagsFor(key, want)
+	read.Attributes, read.Tags = look.Some(read.Attributes, want.Attributes), want.Tags
+	if !same || want.Digest != lb.DigestOf(read) {
+		return client.WithoutDigest(tags)
+	}
+	return tags
+}
+
+// DeleteLeft deletes a target group that others left, unless a rule names it, it is gone, or its tags are not theirs.
+func (gs *Store) DeleteLeft(ctx context.Context, arn string, theirs func(tags map[string]string) bool) error {
+	found, err := gs.describeExisting(ctx, []string{arn})
+	if err != nil || len(found) == 0 || len(found[0].LoadBalancerArns) > 0 {
+		return err
+	}
+	tags, err := gs.TagsOf(ctx, []string{arn})
+	if err != nil || !theirs(tags[arn]) {
+		return err
+	}
+	_, err = gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
+	if err != nil && !client.HasCode(err, "TargetGroupNotFound") {
+		return client.Explain("deleting target group "+arn, err)
+	}
+	gs.Remove([]string{arn})
+	return nil
 }

@@ -25,11 +25,11 @@ func TestTargetGroupsOfOthersAreForgotten(t *testing.T) {
 	gs := New(client.API{}, "", nil, nil, nil, nil)
 	const theirs, still, own = "arn:theirs", "arn:still", "arn:own"
 	for id, arn := range map[lb.GroupID]string{theirs: theirs, still: still, "shop/web:80": own} {
-		gs.arns[groupName{"key", id}], gs.members[arn] = arn, membership{}
+		gs.arns[groupName{"key", id}], gs.members[arn] = []string{arn}, membership{}
 	}
 	owns := func(map[string]string) bool { return false }
 	gs.Learn(&look.Look{Key: "key", Owns: owns, Groups: []elb.TargetGroup{{TargetGroupArn: sdk.String(still)}}, Balancer: &elb.LoadBalancer{}})
-	if len(gs.arns) != 2 || len(gs.members) != 2 || gs.arns[groupName{"key", theirs}] != "" {
+	if len(gs.arns) != 2 || len(gs.members) != 2 || gs.arns[groupName{"key", theirs}] != nil {
 		t.Errorf("a target group of others that no rule names is remembered: %v", gs.arns)
 	}
 }

@@ -29,10 +29,20 @@ const membershipLife = time.Hour
 func (gs *Store) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
-	arn, err := gs.findARN(ctx, key, group)
-	if err != nil {
-		return nil, err
+	var all [][]lb.TargetHealth
+	err := gs.each(ctx, key, group, func(arn string) error {
+		members, err := gs.membersOrRead(ctx, arn)
+		all = append(all, members)
+		return err
+	})
+	if err != nil || len(all) == 1 {
+		return slices.Concat(all...), err
 	}
+	return ofTwins(all), nil
+}
+
+// membersOrRead returns the members that an observation has just read, or reads them.
+func (gs *Store) membersOrRead(ctx context.Context, arn string) ([]lb.TargetHealth, error) {
 	gs.mu.Lock()
 	known := gs.members[arn]
 	if known.unread {
@@ -45,6 +55,31 @@ func (gs *Store) Targets(
 		return known.members, nil
 	}
 	return gs.refreshHealth(ctx, arn)
+}
+
+// ofTwins returns the members of several target groups that are one. One that a group lacks counts as draining, so that
+// it is registered again if it is wanted. Of the states in the groups that rules name, the least healthy counts.
+func ofTwins(all [][]lb.TargetHealth) []lb.TargetHealth {
+	least := []lb.HealthState{lb.HealthDraining, lb.HealthUnhealthy, lb.HealthInitial, lb.HealthHealthy, lb.HealthUnused}
+	rank := func(s lb.HealthState) int { return slices.Index(least, s) } // -1 for others
+	var out []lb.TargetHealth
+	count := map[lb.Target]int{}
+	for _, members := range all {
+		for _, m := range members {
+			at := slices.IndexFunc(out, func(o lb.TargetHealth) bool { return o.Target == m.Target })
+			if count[m.Target]++; at < 0 {
+				out = append(out, m)
+			} else if rank(m.State) < rank(out[at].State) {
+				out[at].State = m.State
+			}
+		}
+	}
+	for i := range out {
+		if count[out[i].Target] < len(all) {
+			out[i].State = lb.HealthDraining
+		}
+	}
+	return out
 }
 
 // refreshHealth reads the members of a target group with their health, and caches them.
@@ -99,10 +134,11 @@ func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealt
 func (gs *Store) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
-	arn, err := gs.findARN(ctx, key, group)
-	if err != nil {
-		return err
-	}
+	return gs.each(ctx, key, group, func(arn string) error { return gs.setMembers(ctx, key, arn, want) })
+}
+
+// setMembers sets the members of one of the target groups of an ID.
+func (gs *Store) setMembers(ctx context.Context, key lb.Key, arn string, want []lb.Target) error {
 	gs.removeRefusals(arn, want)
 	if known := gs.membersOf(arn); time.Since(known.since) < membershipLife {
 		if err := gs.changeMembers(ctx, key, arn, known.members,

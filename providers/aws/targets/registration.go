@@ -91,15 +91,13 @@ var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", p
 func (gs *Store) RegisterSome(
 	ctx context.Context, key lb.Key, id lb.GroupID, targets []lb.Target,
 ) error {
-	arn, err := gs.findARN(ctx, key, id)
-	if err != nil {
-		return err
-	}
-	in, err := gs.register(ctx, key, arn, targets)
-	if err != nil || len(in.taken) > 0 {
-		return err
-	}
-	return in.err()
+	return gs.each(ctx, key, id, func(arn string) error {
+		in, err := gs.register(ctx, key, arn, targets)
+		if err != nil || len(in.taken) > 0 {
+			return err
+		}
+		return in.err()
+	})
 }
 
 // register opens the ports of targets, and registers the targets in a group. The results of single

@@ -32,10 +32,10 @@ type Store struct {
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	mu        sync.Mutex
-	arns      map[groupName]string  // if they are known
-	members   map[string]membership // by ARN
-	untagged  map[string]lb.Key     // target groups that have lost our tags, by ARN
-	unhealthy client.Backoff        // target groups that have no healthy target yet, by ARN
+	arns      map[groupName][]string // if they are known; see findARNs
+	members   map[string]membership  // by ARN
+	untagged  map[string]lb.Key      // target groups that have lost our tags, by ARN
+	unhealthy client.Backoff         // target groups that have no healthy target yet, by ARN
 }
 
 // New returns a Store without state. deleteUnused deletes a target group, unless AWS may still use
@@ -46,7 +46,7 @@ func New(
 ) *Store {
 	return &Store{
 		API: api, vpc: vpc, limits: limits, subnets: nets, nodes: n, deleteUnused: deleteUnused,
-		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
+		arns: map[groupName][]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
 	}
 }
 
@@ -65,47 +65,93 @@ type membership struct {
 	refused map[lb.Target]refusal
 }
 
-// findARN returns the ARN of a target group. It checks the tags of a group that it finds by name.
-// The ID of a group that others made is its ARN.
+// findARN returns the ARN of a target group: the one that new rules name.
 func (gs *Store) findARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
-	if lb.OthersMade(id) {
-		return string(id), nil
+	arns, err := gs.findARNs(ctx, key, id)
+	if err != nil {
+		return "", err
 	}
-	gs.mu.Lock()
-	arn := gs.arns[groupName{key, id}]
-	gs.mu.Unlock()
-	if arn != "" {
-		return arn, nil
+	return arns[0], nil
+}
+
+// findARNs returns the ARNs of a target group. There are several, its twins, if others made one for each Ingress and Fairlead
+// took them over: all of them have the same members and settings. Those that a rule names are first. It checks the tags of a
+// group that it finds by name. The ID of a group that others made is its ARN.
+func (gs *Store) findARNs(ctx context.Context, key lb.Key, id lb.GroupID) ([]string, error) {
+	if lb.OthersMade(id) {
+		return []string{string(id)}, nil
+	}
+	if arns := gs.known(key, id); len(arns) > 0 {
+		return arns, nil
 	}
 	name := gs.TargetGroupName(key, id)
 	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{
 		Names: []string{name},
 	})
 	if err != nil {
-		return "", client.Explain("finding target group "+name, err)
+		return nil, client.Explain("finding target group "+name, err)
 	}
 	found, err := client.RequireOne(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	arn, err = client.RequireID(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
+	arn, err := client.RequireID(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !gs.Owns(key, tags[arn]) {
 		err := client.ExplainUntagged("target group "+name, arn, tags[arn],
 			look.With(gs.Owned(key, nil), client.TagGroup, string(id)))
 		if gs.lostTags(arn) { // the answer may lack tags, which is no reason to refuse a member
-			return "", errors.New(err.Error())
+			return nil, errors.New(err.Error())
 		}
-		return "", err
+		return nil, err
 	}
 	gs.setARN(key, id, arn)
-	return arn, nil
+	return []string{arn}, nil
+}
+
+// known returns the known ARNs of a target group.
+func (gs *Store) known(key lb.Key, id lb.GroupID) []string {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	return gs.arns[groupName{key, id}]
+}
+
+// each does something with each target group that is the one of an ID, and returns the errors.
+func (gs *Store) each(ctx context.Context, key lb.Key, id lb.GroupID, do func(arn string) error) error {
+	arns, err := gs.findARNs(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, arn := range arns {
+		errs = append(errs, do(arn))
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// keepARNs keeps the ARNs that are chosen. The caller holds the lock.
+func (gs *Store) keepARNs(chosen func(name groupName, arn string) bool) {
+	for name, arns := range gs.arns {
+		kept := slices.DeleteFunc(slices.Clone(arns), func(arn string) bool {
+			gone := !chosen(name, arn)
+			if gone {
+				delete(gs.members, arn)
+			}
+			return gone
+		})
+		if gs.arns[name] = kept; len(kept) == 0 {
+			delete(gs.arns, name)
+		}
+	}
 }
 
 // Learn stores the target groups of an observation. It forgets deleted ones, those of others that
@@ -120,23 +166,31 @@ func (gs *Store) Learn(l *look.Look) {
 	maps.DeleteFunc(gs.untagged, func(arn string, of lb.Key) bool {
 		return of == l.Key && (!there[arn] || l.IDOf(arn) != lb.GroupID(arn))
 	})
-	for name, arn := range gs.arns {
+	gs.keepARNs(func(name groupName, arn string) bool {
 		others := string(name.id) == arn
 		// A group that has lost its tags is found by its name, and an error reports that.
-		if name.key == l.Key && (others && !there[arn] || there[arn] && l.IDOf(arn) != name.id) {
-			delete(gs.arns, name)
-			delete(gs.members, arn)
-			if !others {
-				gs.untagged[arn] = l.Key
-			}
+		gone := name.key == l.Key && (others && !there[arn] || there[arn] && l.IDOf(arn) != name.id)
+		if gone && !others {
+			gs.untagged[arn] = l.Key
 		}
-	}
-	for _, g := range l.Groups {
+		return !gone
+	})
+	found := map[groupName][]string{}
+	for _, g := range l.Groups { // in their order
 		arn := aws.ToString(g.TargetGroupArn)
-		gs.arns[groupName{l.Key, l.IDOf(arn)}] = arn
+		name := groupName{l.Key, l.IDOf(arn)}
+		found[name] = append(found[name], arn)
 		m := gs.members[arn]
 		m.unread = !m.since.IsZero()
 		gs.members[arn] = m
+	}
+	for name, arns := range found {
+		for _, arn := range gs.arns[name] { // made a moment ago
+			if !slices.Contains(arns, arn) {
+				arns = append(arns, arn)
+			}
+		}
+		gs.arns[name] = arns
 	}
 }
 
@@ -144,22 +198,23 @@ func (gs *Store) Learn(l *look.Look) {
 func (gs *Store) Remove(ids []string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
-	before := len(gs.arns)
-	for name, arn := range gs.arns {
-		if slices.Contains(ids, arn) {
-			delete(gs.arns, name)
-			delete(gs.members, arn)
-		}
-	}
-	return len(gs.arns) < before
+	was := false
+	gs.keepARNs(func(_ groupName, arn string) bool {
+		gone := slices.Contains(ids, arn)
+		was = was || gone
+		return !gone
+	})
+	return was
 }
 
 // setARN sets the ARN of a target group; "" if it no longer exists.
 func (gs *Store) setARN(key lb.Key, id lb.GroupID, arn string) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
-	delete(gs.members, gs.arns[groupName{key, id}])
-	gs.arns[groupName{key, id}] = arn
+	for _, before := range gs.arns[groupName{key, id}] {
+		delete(gs.members, before)
+	}
+	gs.arns[groupName{key, id}] = []string{arn}
 	if arn == "" {
 		delete(gs.arns, groupName{key, id})
 	}
@@ -170,9 +225,11 @@ func (gs *Store) knownARNs(key lb.Key) []string {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	var out []string
-	for name, arn := range gs.arns {
-		if name.key == key && string(name.id) != arn { // otherwise it belongs to others
-			out = append(out, arn)
+	for name, arns := range gs.arns {
+		for _, arn := range arns {
+			if name.key == key && string(name.id) != arn { // otherwise it belongs to others
+				out = append(out, arn)
+			}
 		}
 	}
 	return out
@@ -182,13 +239,10 @@ func (gs *Store) knownARNs(key lb.Key) []string {
 func (gs *Store) removeMissing(key lb.Key, some []string, there []elb.TargetGroup) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
-	for name, arn := range gs.arns {
-		if name.key == key && slices.Contains(some, arn) && !slices.ContainsFunc(there,
-			func(g elb.TargetGroup) bool { return aws.ToString(g.TargetGroupArn) == arn }) {
-			delete(gs.arns, name)
-			delete(gs.members, arn)
-		}
-	}
+	gs.keepARNs(func(name groupName, arn string) bool {
+		return name.key != key || !slices.Contains(some, arn) || slices.ContainsFunc(there,
+			func(g elb.TargetGroup) bool { return aws.ToString(g.TargetGroupArn) == arn })
+	})
 }
 
 // Has reports whether this process has created or read a target group, and may have changed it
@@ -197,7 +251,7 @@ func (gs *Store) Has(key lb.Key, arn string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	for name, known := range gs.arns {
-		if name.key == key && known == arn {
+		if name.key == key && slices.Contains(known, arn) {
 			return true
 		}
 	}
@@ -260,7 +314,7 @@ func (gs *Store) IDOf(key lb.Key, arn string) lb.GroupID {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	for name, known := range gs.arns {
-		if name.key == key && known == arn {
+		if name.key == key && slices.Contains(known, arn) {
 			return name.id
 		}
 	}

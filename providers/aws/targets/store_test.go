@@ -94,7 +94,7 @@ func TestATargetGroupThatLosesItsTags(t *testing.T) {
 	if _, err := c.ARNFinder(t.Context(), key)(web); err != nil || c.lostTags(arnOf(web)) {
 		t.Errorf("with its tags: %v", err)
 	}
-	awscalls.Expect(t, "with its tags, it is known as", c.arns, map[groupName]string{{key, web}: arnOf(web)})
+	awscalls.Expect(t, "with its tags, it is known as", c.arns, map[groupName][]string{{key, web}: {arnOf(web)}})
 }
 
 // A look forgets what is not there any more, and what is another target group by now. What other
@@ -103,27 +103,27 @@ func TestWhatALookKeeps(t *testing.T) {
 	const theirs = "arn:targetgroup/theirs"
 	ours, moved := arnOf(web), arnOf("shop/new:80")
 	for name, c := range map[string]struct {
-		arns map[groupName]string
+		arns map[groupName][]string
 		look []string
-		want map[groupName]string
+		want map[groupName][]string
 		lost bool
 	}{
-		"a new one":                 {nil, []string{ours}, map[groupName]string{{key, web}: ours}, false},
-		"one of others that stays":  {map[groupName]string{{key, theirs}: theirs}, []string{theirs}, map[groupName]string{{key, theirs}: theirs}, false},
-		"one of others that leaves": {map[groupName]string{{key, theirs}: theirs}, nil, map[groupName]string{}, false},
-		"ours, which is not listed": {map[groupName]string{{key, web}: ours}, nil, map[groupName]string{{key, web}: ours}, false},
+		"a new one":                 {nil, []string{ours}, map[groupName][]string{{key, web}: {ours}}, false},
+		"one of others that stays":  {map[groupName][]string{{key, theirs}: {theirs}}, []string{theirs}, map[groupName][]string{{key, theirs}: {theirs}}, false},
+		"one of others that leaves": {map[groupName][]string{{key, theirs}: {theirs}}, nil, map[groupName][]string{}, false},
+		"ours, which is not listed": {map[groupName][]string{{key, web}: {ours}}, nil, map[groupName][]string{{key, web}: {ours}}, false},
 		"ours, with another ID": {
-			map[groupName]string{{key, web}: moved}, []string{moved}, map[groupName]string{{key, "shop/new:80"}: moved}, true,
+			map[groupName][]string{{key, web}: {moved}}, []string{moved}, map[groupName][]string{{key, "shop/new:80"}: {moved}}, true,
 		},
 		"those of another load balancer": {
-			map[groupName]string{{other, theirs}: theirs, {other, web}: moved}, []string{moved},
-			map[groupName]string{{other, theirs}: theirs, {other, web}: moved, {key, "shop/new:80"}: moved}, false,
+			map[groupName][]string{{other, theirs}: {theirs}, {other, web}: {moved}}, []string{moved},
+			map[groupName][]string{{other, theirs}: {theirs}, {other, web}: {moved}, {key, "shop/new:80"}: {moved}}, false,
 		},
 	} {
 		c2 := newTrial(t)
 		c2.tags[moved] = tagsOf(c2.API, key, "shop/new:80")
-		for n, arn := range c.arns {
-			c2.arns[n], c2.members[arn] = arn, membership{}
+		for n, arns := range c.arns {
+			c2.arns[n], c2.members[arns[0]] = arns, membership{}
 		}
 		c2.Learn(c2.lookAt(key, c.look...))
 		awscalls.Expect(t, name, c2.arns, c.want)
@@ -134,10 +134,12 @@ func TestWhatALookKeeps(t *testing.T) {
 	}
 }
 
-func uniqueARNs(of map[groupName]string) map[string]bool {
+func uniqueARNs(of map[groupName][]string) map[string]bool {
 	out := map[string]bool{}
-	for _, arn := range of {
-		out[arn] = true
+	for _, arns := range of {
+		for _, arn := range arns {
+			out[arn] = true
+		}
 	}
 	return out
 }
@@ -146,7 +148,7 @@ func uniqueARNs(of map[groupName]string) map[string]bool {
 func TestMembersOfOthersStayKnown(t *testing.T) {
 	const theirs = "arn:targetgroup/theirs"
 	c := newTrial(t)
-	c.arns[groupName{key, theirs}] = theirs
+	c.arns[groupName{key, theirs}] = []string{theirs}
 	c.members[theirs] = membership{members: []lb.TargetHealth{member("10.0.0.1", lb.HealthHealthy)}}
 	c.Learn(c.lookAt(key, theirs))
 	awscalls.Expect(t, "members", len(c.membersOf(theirs).members), 1)
@@ -206,7 +208,7 @@ func TestWhatIsKnownOfALoadBalancer(t *testing.T) {
 	const theirs = "arn:targetgroup/theirs"
 	c := newTrial(t)
 	ours, others := arnOf(web), arnOf("shop/other:80")
-	c.arns = map[groupName]string{{key, web}: ours, {key, theirs}: theirs, {other, "shop/other:80"}: others}
+	c.arns = map[groupName][]string{{key, web}: {ours}, {key, theirs}: {theirs}, {other, "shop/other:80"}: {others}}
 	for _, arn := range []string{ours, theirs, others} {
 		c.members[arn] = membership{members: []lb.TargetHealth{member(arn, lb.HealthHealthy), member(arn+"/2", lb.HealthHealthy)}}
 	}
@@ -231,7 +233,7 @@ func TestWhatIsKnownOfALoadBalancer(t *testing.T) {
 	awscalls.Expect(t, "of another load balancer", c.Has(other, others), true)
 	awscalls.Expect(t, "one is gone", c.Remove([]string{"arn:targetgroup/unknown", theirs}), true)
 	awscalls.Expect(t, "none is gone", c.Remove([]string{"arn:targetgroup/unknown", theirs}), false)
-	awscalls.Expect(t, "what is known in the end", c.arns, map[groupName]string{{other, "shop/other:80"}: others})
+	awscalls.Expect(t, "what is known in the end", c.arns, map[groupName][]string{{other, "shop/other:80"}: {others}})
 	awscalls.Expect(t, "members in the end", len(c.members), 1)
 	c.setARN(other, "shop/other:80", ours)
 	awscalls.Expect(t, "members of one that was made anew", len(c.members), 0)
