@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -13,6 +14,7 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -194,10 +196,26 @@ func (g theirGroup) manifests() string {
 		}
 		b.WriteString("---\n")
 	}
-	for _, service := range []string{"web", "api", "own"} {
+	for _, service := range g.services() {
 		fmt.Fprintf(&b, "apiVersion: v1\nkind: Service\nmetadata: {namespace: shop, name: %s}\nspec: {ports: [{name: http, port: 80, targetPort: 8080}, {name: admin, port: 81, targetPort: 8081}]}\n---\n", service)
 	}
 	return b.String()
+}
+
+// services returns the names of the Services.
+func (g theirGroup) services() []string {
+	out := []string{"web", "api", "own"}
+	for _, ing := range g.ingresses {
+		for _, paths := range ing.paths {
+			for _, p := range paths {
+				if p.target != nil && !slices.Contains(out, p.target.service) {
+					out = append(out, p.target.service)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // uses returns the names in annotations, sorted.
@@ -310,6 +328,10 @@ func (m *theirMade) listener(port int32) {
 				rule := m.rule(ing, host, p)
 				rule.ListenerArn, rule.Priority, rule.Tags = made.Listeners[0].ListenerArn, &[]int32{priority}[0], elbTags(theirTags(fmt.Sprintf("%d:%d", port, priority)))
 				_, err := m.api.CreateRule(m.w.Context(), rule)
+				for client.HasCode(err, "ListenerNotFound") { // it is new
+					time.Sleep(2 * time.Second)
+					_, err = m.api.CreateRule(m.w.Context(), rule)
+				}
 				m.must(err)
 			}
 		}

@@ -395,7 +395,7 @@ func (w *world) look(deep bool) plan.Plan {
 	}
 	w.seen = seen
 	caps := w.cloud.Capabilities(model.ClassOf(s))
-	return planner.Diff(seen, model.Compile(s, w.facts(), caps).LoadBalancer, caps)
+	return planner.Diff(seen, planner.KeepShape(model.Compile(s, w.facts(), caps).LoadBalancer, seen), caps)
 }
 
 // facts are what the cloud says of the network.

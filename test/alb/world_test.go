@@ -234,7 +234,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 			return plan.Plan{}, built, err
 		}
 	}
-	todo := planner.Diff(w.seen, built.LoadBalancer, caps)
+	todo := planner.Diff(w.seen, planner.KeepShape(built.LoadBalancer, w.seen), caps)
 	if w.planned != nil {
 		w.planned(todo)
 	}
