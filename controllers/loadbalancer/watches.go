@@ -182,7 +182,7 @@ func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, 
 // onWorker returns the load balancer of a record that the operator that carries plans out has
 // changed: an operator that only plans reads it.
 func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
-	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
+	if scope, is := o.Labels[records.ScopeLabel]; !is || scope != r.Scope || records.IsPlanned(o) {
 		return nil
 	}
 	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache,
