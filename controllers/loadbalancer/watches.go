@@ -94,8 +94,12 @@ func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 }
 
 // onReport returns the load balancer of a LoadBalancer object that another writer has changed: it
-// may have been paused, or its pause may have ended.
+// may have been paused, or its pause may have ended. It also returns the one whose record of what is taken over has
+// changed.
 func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
+	if key, ok := r.Adoptions.KeyOfAdoption(o); ok {
+		return []lb.Key{key}
+	}
 	if key, ok := r.Records.Store.KeyOfChanged(o); ok {
 		return []lb.Key{key}
 	}
