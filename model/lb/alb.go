@@ -255,3 +255,13 @@ func defaultsIn(rows map[string]attributeRow) map[string]string {
 	}
 	return out
 }
+
+// Named returns capabilities by their name, for tests and tools.
+func Named(name string) (Capabilities, bool) {
+	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Capabilities{}, false
+}
