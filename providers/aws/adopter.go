@@ -70,6 +70,12 @@ func (p *Provider) Claim(o *lb.Other, t lb.Takeover) ([]lb.TagChange, error) {
 	c.share()
 	tags := p.balancers.TagsOfTaken(t.Want, settings, t.Kept, !t.Differ[o.Handle])
 	maps.Copy(tags, firewall)
+	if acl := t.Want.Protection.WebACL; acl != "" && acl == o.Protection.WebACL {
+		tags[client.TagWebACL] = acl
+	}
+	if shield := t.Want.Protection.Shield; shield != "" && shield == o.Protection.Shield {
+		tags[client.TagShield] = shield
+	}
 	c.take(o.Handle, tags, t.Want.Settings.Tags, true)
 	return c.changes, errors.Join(c.errs...)
 }
@@ -248,8 +254,12 @@ func (p *Provider) Discard(ctx context.Context, key lb.Key, groups []string) err
 	}
 	theirs := func(tags map[string]string) bool { return client.LeftBy(tags, o.Tags[o.Handle]) }
 	for _, arn := range groups {
-		if err := p.targetGroups.DeleteLeft(ctx, arn, theirs); err != nil {
+		gone, err := p.targetGroups.DeleteLeft(ctx, arn, theirs)
+		if err != nil {
 			return err
+		}
+		if gone {
+			delete(o.Tags, arn)
 		}
 	}
 	if err := p.firewalls.Release(ctx, key, *b, network.KeptIn(o.Tags[o.Handle])); err != nil {
@@ -257,7 +267,7 @@ func (p *Provider) Discard(ctx context.Context, key lb.Key, groups []string) err
 	}
 	c := &claim{}
 	for _, handle := range slices.Sorted(maps.Keys(o.Tags)) {
-		if handle != o.Handle && !slices.Contains(groups, handle) {
+		if handle != o.Handle {
 			c.add(handle, nil, client.Forget(o.Tags[handle]))
 		}
 	}

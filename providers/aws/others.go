@@ -140,7 +140,8 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 	return out, nil
 }
 
-// readLoose reads the target groups that no rule names, of a load balancer that was taken over, wholly or in part.
+// readLoose reads the target groups that no rule names, of a load balancer that was taken over, wholly or in part: ours, and
+// those that the controller made for it.
 func (p *Provider) readLoose(ctx context.Context, l *look.Look) error {
 	key := lb.Key("")
 	for _, tags := range l.Tags {
@@ -154,6 +155,13 @@ func (p *Provider) readLoose(ctx context.Context, l *look.Look) error {
 	indexed, err := p.clients.Find(ctx, p.clients.Owned(key, nil), "elasticloadbalancing:targetgroup")
 	if err != nil {
 		return err
+	}
+	if theirs := client.TheirsFor(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]); theirs != nil {
+		left, err := p.clients.Find(ctx, theirs, "elasticloadbalancing:targetgroup")
+		if err != nil {
+			return err
+		}
+		maps.Copy(indexed, left)
 	}
 	loose := &look.Look{Key: key}
 	for _, g := range l.Groups {

@@ -73,10 +73,8 @@ func Return(before map[string]string) (add map[string]string, gone []string) {
 	return missing(add, before), gone
 }
 
-// Abandon returns the tags that give a target group, which Fairlead made for a load balancer that it took over, to the
-// controller, as one that it does not want: once its own rules are there, it deletes those
-// (PostSynthesize in its pkg/deploy/elbv2/target_group_synthesizer.go).
-func Abandon(group, balancer map[string]string) map[string]string {
+// TheirsFor returns the tags of what the controller made for a load balancer, from the tags of that; nil without.
+func TheirsFor(balancer map[string]string) map[string]string {
 	cluster := balancer[theirCluster]
 	if cluster == "" {
 		cluster = balancer[tagWas+theirCluster]
@@ -84,8 +82,19 @@ func Abandon(group, balancer map[string]string) map[string]string {
 	if cluster == "" || balancer[theirStack] == "" {
 		return nil
 	}
-	return missing(map[string]string{theirCluster: cluster, theirStack: balancer[theirStack],
-		theirResource: ofFairlead + group[TagGroup]}, group)
+	return map[string]string{theirCluster: cluster, theirStack: balancer[theirStack]}
+}
+
+// Abandon returns the tags that give a target group, which Fairlead made for a load balancer that it took over, to the
+// controller, as one that it does not want: once its own rules are there, it deletes those
+// (PostSynthesize in its pkg/deploy/elbv2/target_group_synthesizer.go).
+func Abandon(group, balancer map[string]string) map[string]string {
+	out := TheirsFor(balancer)
+	if out == nil {
+		return nil
+	}
+	out[theirResource] = ofFairlead + group[TagGroup]
+	return missing(out, group)
 }
 
 // LeftBy reports whether the controller made a target group for a load balancer.

@@ -457,20 +457,23 @@ func (gs *Store) TagsOfTaken(key lb.Key, want lb.TargetGroup, read lb.GroupSetti
 	return tags
 }
 
-// DeleteLeft deletes a target group that others left, unless a rule names it, it is gone, or its tags are not theirs.
-func (gs *Store) DeleteLeft(ctx context.Context, arn string, theirs func(tags map[string]string) bool) error {
+// DeleteLeft deletes a target group that others left, unless a rule names it or its tags are not theirs, and reports whether
+// it is gone.
+func (gs *Store) DeleteLeft(
+	ctx context.Context, arn string, theirs func(tags map[string]string) bool,
+) (gone bool, err error) {
 	found, err := gs.describeExisting(ctx, []string{arn})
 	if err != nil || len(found) == 0 || len(found[0].LoadBalancerArns) > 0 {
-		return err
+		return err == nil && len(found) == 0, err
 	}
 	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil || !theirs(tags[arn]) {
-		return err
+		return false, err
 	}
 	_, err = gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
 	if err != nil && !client.HasCode(err, "TargetGroupNotFound") {
-		return client.Explain("deleting target group "+arn, err)
+		return false, client.Explain("deleting target group "+arn, err)
 	}
 	gs.Remove([]string{arn})
-	return nil
+	return true, nil
 }
