@@ -207,7 +207,7 @@ func (w *world) snapshot() ingress.Snapshot {
 	if at := slices.IndexFunc(split, func(s ingress.Snapshot) bool { return s.Key == w.key }); at >= 0 {
 		return split[at]
 	}
-	return ingress.Snapshot{Key: w.key, Class: *ingress.FindClass(w.Objects, ingress.ClassOptions{}, "fairlead")}
+	return ingress.Snapshot{Key: w.key, Class: *ingress.FindClass(w.Objects, ingress.ClassOptions{}, w.key.Class())}
 }
 
 // reconcile goes the way from objects to AWS once.
