@@ -55,6 +55,9 @@ var conditionReasons = []conditionReason{
 		"The plan deletes so much that a second reading has to confirm the deletions.", ""},
 	{v1alpha1.ConditionProgrammed, "False", []string{v1alpha1.ReasonRecordLost},
 		"The LoadBalancer object was deleted while the load balancer existed.", vanishing},
+	{v1alpha1.ConditionProgrammed, "False", []string{v1alpha1.ReasonTakingOver, v1alpha1.ReasonGivingBack},
+		"The load balancer is being taken over from another controller, or given back to it. Nothing is changed until that is " +
+			"done: `fairlead adopt` goes on with it.", ""},
 	{v1alpha1.ConditionProgrammed, "False", []string{v1alpha1.ReasonDisputed},
 		"Another writer undoes the operator's changes. Degraded is True, too.",
 		troubleshooting + "#when-another-writer-undoes-changes"},

@@ -208,7 +208,8 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 		Secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),
 		Pods:    cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
 		Records: records.NewCache(store, o.ReadOnly), Judged: &cluster.CertificateCache{},
-		Scope: o.Namespace, Options: o.Classes, Paused: o.Paused, Grace: o.VanishedGrace,
+		Adoptions: records.NewAdoptionStore(m.GetAPIReader(), m.GetClient(), o.Namespace).InTerm(o.CheckLease),
+		Scope:     o.Namespace, Options: o.Classes, Paused: o.Paused, Grace: o.VanishedGrace,
 	}
 }
 

@@ -12,5 +12,9 @@ const BindingFinalizer = Group + "/target-group-binding"
 // operator looks after or "" for all, and an annotation, which says what the object is for.
 const BindingRecord = Group + "/target-group-binding"
 
+// AdoptionRecord is a label of LoadBalancers that are records of what is taken over from other controllers, with the
+// namespace that the operator looks after or "" for all, and an annotation, which says what the object is for.
+const AdoptionRecord = Group + "/adoption"
+
 // ConditionServed is the condition that TargetGroupBindings get.
 const ConditionServed = Group + "/Served"

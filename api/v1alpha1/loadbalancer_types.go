@@ -58,6 +58,11 @@ const (
 	ReasonQuota           = "Quota"           // a quota is used up
 	ReasonNotWaiting      = "NotWaiting"      // nothing is waited for any more
 
+	// ReasonTakingOver and ReasonGivingBack say that the load balancer is on its way from another controller, or to it, and
+	// that nothing is changed meanwhile.
+	ReasonTakingOver = "TakingOver"
+	ReasonGivingBack = "GivingBack"
+
 	// ReasonExpectation says that requests are answered as the expectations of the class rule out, or
 	// would be by the plan.
 	ReasonExpectation = "ExpectationViolated"
@@ -204,6 +209,60 @@ type Memory struct {
 	// Binding is the record of a TargetGroupBinding, if the object is about one, which has no load balancer of
 	// Fairlead's.
 	Binding *BindingMemory `json:"binding,omitempty"`
+	// Adoption is the record of a load balancer that is taken over from another controller, if the object is about
+	// that. The load balancer itself has an object of its own.
+	Adoption *AdoptionMemory `json:"adoption,omitempty"`
+}
+
+// AdoptionMemory is what it takes to give a load balancer back to the controller that it was taken over from, and how
+// far that is. The load balancer's own part is in its tags.
+type AdoptionMemory struct {
+	// From is the controller, as the class says it: alb.
+	From string `json:"from"`
+	// ClusterName is the name that it has for this cluster.
+	ClusterName string `json:"clusterName"`
+	// Stack is the group, or the namespace/name of an Ingress without one.
+	Stack string `json:"stack"`
+	// Key is the key of the load balancer once it is taken over.
+	Key string `json:"key"`
+	// Handle is what the cloud identifies the load balancer by: its ARN.
+	Handle string `json:"handle"`
+	// Name is the name of the load balancer in the cloud.
+	Name string `json:"name"`
+	// State is how far it is. Recorded: nothing is changed yet. Prepared: the bindings of the controller are deleted, and
+	// its finalizers removed. Taken: its tags are replaced, and Fairlead serves the load balancer. Releasing: it is being
+	// given back. Returned: the tags are the controller's again.
+	// +kubebuilder:validation:Enum=Recorded;Prepared;Taken;Releasing;Returned
+	State string `json:"state"`
+	// States are the states that it has had, with their times, the last one at the end.
+	// +listType=atomic
+	States []AdoptionState `json:"states,omitempty"`
+	// Accepted is true if answers that differ were accepted.
+	Accepted bool `json:"accepted,omitempty"`
+	// Finalizers are those that the controller had on Ingresses.
+	// +listType=atomic
+	Finalizers []IngressFinalizers `json:"finalizers,omitempty"`
+	// Bindings are the TargetGroupBindings that the controller had made: a list in JSON, compressed by gzip.
+	Bindings []byte `json:"bindings,omitempty"`
+	// IngressClass is the IngressClass as it was.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	IngressClass *runtime.RawExtension `json:"ingressClass,omitempty"`
+}
+
+// AdoptionState is when a state began.
+type AdoptionState struct {
+	State string      `json:"state"`
+	At    metav1.Time `json:"at"`
+}
+
+// IngressFinalizers are finalizers of an Ingress.
+type IngressFinalizers struct {
+	// Ingress is its namespace/name.
+	Ingress string `json:"ingress"`
+	// +listType=atomic
+	Finalizers []string `json:"finalizers"`
 }
 
 // BindingMemory is the record of a TargetGroupBinding.
@@ -347,6 +406,7 @@ type Rejection struct {
 // +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].status`,description="Whether something needs attention"
 // +kubebuilder:printcolumn:name="Missing",type=string,JSONPath=`.status.diagnostics[?(@.severity=="error")].reason`,description="Why something of its Ingresses is not served: the first reason"
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.status.lastPlan.summary`,description="The last plan that had something to do",priority=1
+// +kubebuilder:printcolumn:name="Adoption",type=string,JSONPath=`.status.memory.adoption.state`,description="How far a load balancer is taken over from another controller, or given back",priority=1
 // +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.lastError`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type LoadBalancer struct {

@@ -99,6 +99,7 @@ func NewGatherer(c client.Client) *gather.Gatherer {
 		Expectations: expectations.NewReader(c, nil, nil),
 		Pods:         cluster.NewPodReader(c, false),
 		Records:      records.NewCache(records.NewStore(c, c, ""), false),
+		Adoptions:    records.NewAdoptionStore(c, c, ""),
 		Judged:       &cluster.CertificateCache{},
 		Unconfirmed:  func(lb.Key) bool { return false },
 	}

@@ -40,6 +40,9 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if out.PausedBy, err = g.pausedBy(ctx, key, g.Cache); err != nil {
 		return nil, err
 	}
+	if out.Adoption, err = g.Adoptions.Present(ctx, key, g.Cache); err != nil {
+		return nil, err
+	}
 	read, err := g.read(ctx, out)
 	if err != nil {
 		return nil, err

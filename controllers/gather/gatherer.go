@@ -23,6 +23,7 @@ type Gatherer struct {
 	Pods         cluster.PodReader
 	Directory    *cluster.Dependencies
 	Records      *records.Cache
+	Adoptions    *records.AdoptionStore // nil if nothing is taken over
 	Optional     *cluster.Optional
 	Scope        string   // the namespace that the operator is limited to; "" for all
 	Paused       []string // load balancers that a setting pauses, by key

@@ -41,6 +41,8 @@ type Snapshot struct {
 	Unheld error
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
+	// Adoption is the record of a load balancer that is taken over; nil if it is not.
+	Adoption *records.Adoption
 	// Expectations are the expectations of the class; nil if it has none.
 	Expectations *expectations.Set
 	// ReadAt is when the snapshot was read. Refusals that had ended by then are tried again.

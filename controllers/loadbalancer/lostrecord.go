@@ -6,7 +6,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -19,10 +21,10 @@ import (
 func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed,
 	now time.Time) error {
 	known := &g.Record.Memory
-	missing := r.Records.Store.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" &&
-		g.Record.LastPlan == nil)
+	blank := g.Record.Term == "" && g.Record.Address == "" && g.Record.LastPlan == nil
+	missing := r.Records.Store.Missing(g.Key, blank)
 	switch {
-	case r.Grace <= 0 || r.ReadOnly || !seen.Exists:
+	case r.Grace <= 0 || r.ReadOnly || !seen.Exists || blank && takenWithin(g.Adoption, r.Grace, now):
 		known.LostAt = nil
 	case known.LostAt == nil && missing:
 		at := metav1.NewTime(now).Rfc3339Copy()
@@ -48,4 +50,9 @@ func (r *Reconciler) lostRecordWait(g *gather.Snapshot, now time.Time) time.Dura
 		return 0
 	}
 	return max(0, g.Record.Memory.LostAt.Add(r.Grace).Sub(now))
+}
+
+// takenWithin reports whether a load balancer was taken over a short time ago: it has had no record before.
+func takenWithin(a *records.Adoption, grace time.Duration, now time.Time) bool {
+	return a != nil && a.State == v1alpha1.AdoptionTaken && now.Sub(a.Since()) < grace
 }

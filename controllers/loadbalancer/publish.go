@@ -57,7 +57,7 @@ func (r *Reconciler) publish(ctx context.Context, o outcome,
 			return r.Ingresses.Unpublish(ctx, ing,
 				slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next)))
 		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			failures[i] = r.Ingresses.Publish(ctx, ing, reach.statusOf(m))
+			failures[i] = r.Ingresses.Publish(ctx, ing, o.statusOf(m, reach))
 			if failures[i] == nil {
 				published[i] = known
 			}

@@ -31,6 +31,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	if snap.Adoption.Holds() && !r.ReadOnly {
+		return reconcile.Result{}, r.hold(ctx, snap) // it is on its way from another controller, or to it
+	}
+	r.forgetIfAdopted(snap)
 	if err := r.addFinalizers(ctx, snap); err != nil { // before anything exists in the cloud
 		return reconcile.Result{}, err
 	}

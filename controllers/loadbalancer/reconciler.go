@@ -57,6 +57,7 @@ type Reconciler struct {
 	warmups warmups
 	rules   foreignRules
 	bounds  bounds
+	adopted adopted
 	// diff makes plans.
 	diff func(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan
 	// backlog has the changes that the cloud does not have yet.

@@ -112,6 +112,39 @@ func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngr
 	return out
 }
 
+// statusOf returns the status of a served member. That of another controller stays as it is where the load balancer was taken
+// over from it: it has the ports of all members, and no protocol (updateIngressStatus in
+// controllers/ingress/group_controller.go of the AWS Load Balancer Controller), or no ports.
+func (o outcome) statusOf(m ingress.Member, r reach) []networkingv1.IngressLoadBalancerIngress {
+	entries := r.statusOf(m)
+	if ing := o.Snapshot.Actual[m.Owner.String()]; o.Snapshot.Class.Adoption != nil && ing != nil {
+		open := func(port int32) bool { return o.Observed.Listener(port) != nil }
+		if present := ing.Status.LoadBalancer.Ingress; saysAsMuch(present, entries, open) {
+			return present
+		}
+	}
+	return entries
+}
+
+// saysAsMuch reports whether a status has the address of another one, and no ports or those of the other one and more that
+// are open. A status with a problem says more than others do.
+func saysAsMuch(present, wanted []networkingv1.IngressLoadBalancerIngress, open func(port int32) bool) bool {
+	if len(present) != 1 || len(wanted) != 1 || present[0].IP != wanted[0].IP || present[0].Hostname != wanted[0].Hostname {
+		return false
+	}
+	has := func(ports []networkingv1.IngressPortStatus, port int32) bool {
+		return slices.ContainsFunc(ports, func(p networkingv1.IngressPortStatus) bool { return p.Port == port })
+	}
+	for _, p := range wanted[0].Ports {
+		if p.Error != nil || len(present[0].Ports) > 0 && !has(present[0].Ports, p.Port) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(present[0].Ports, func(p networkingv1.IngressPortStatus) bool {
+		return p.Error != nil || !open(p.Port)
+	})
+}
+
 // errorOf returns a reason in the form that the API asks for: foo.example.com/CamelCase
 // (k8s.io/api/networking/v1, IngressPortStatus).
 func errorOf(r diag.Reason) string { return v1alpha1.Group + "/" + string(r) }

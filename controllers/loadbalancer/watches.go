@@ -94,8 +94,12 @@ func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 }
 
 // onReport returns the load balancer of a LoadBalancer object that another writer has changed: it
-// may have been paused, or its pause may have ended.
+// may have been paused, or its pause may have ended. It also returns the one whose record of what is taken over has
+// changed.
 func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
+	if key, ok := r.Adoptions.KeyOfAdoption(o); ok {
+		return []lb.Key{key}
+	}
 	if key, ok := r.Records.Store.KeyOfChanged(o); ok {
 		return []lb.Key{key}
 	}
@@ -182,7 +186,7 @@ func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, 
 // onWorker returns the load balancer of a record that the operator that carries plans out has
 // changed: an operator that only plans reads it.
 func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
-	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
+	if scope, is := o.Labels[records.ScopeLabel]; !is || scope != r.Scope || records.IsPlanned(o) {
 		return nil
 	}
 	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache,

@@ -248,13 +248,14 @@ func TestWhatAnotherOperatorRemembers(t *testing.T) {
 		if err := w.Status().Update(t.Context(), report); err != nil {
 			t.Fatal(err)
 		}
-		other, planned := report.DeepCopy(), report.DeepCopy()
+		other, planned, noRecord := report.DeepCopy(), report.DeepCopy(), report.DeepCopy()
+		noRecord.Labels = map[string]string{v1alpha1.BindingRecord: ""} // of a TargetGroupBinding
 		other.Labels = map[string]string{records.ScopeLabel: "another"}
 		planned.Labels[v1alpha1.Group+"/read-only"] = "true"
 		for i, c := range []struct {
 			o    *v1alpha1.LoadBalancer
 			want int
-		}{{other, 0}, {planned, 0}, {report, 1}, {report, 0}} {
+		}{{other, 0}, {planned, 0}, {noRecord, 0}, {report, 1}, {report, 0}} {
 			if got := w.onWorker(t.Context(), c.o); len(got) != c.want {
 				t.Errorf("record %d has %q planned", i, got)
 			}

@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file has an endpoint of AWS that takes its time: it carries out one write after another.
@@ -92,7 +93,7 @@ func (w *world) goOnAfterErrors(most time.Duration) {
 // states of targets are remembered, so that more reads are made, and no more writes.
 func TestASlowCloudIsServed(t *testing.T) {
 	fast := programAll(t, albsim.Options{}, 0)
-	for _, c := range []struct {
+	all := []struct {
 		name  string
 		each  time.Duration
 		reads bool // they take as long
@@ -105,7 +106,8 @@ func TestASlowCloudIsServed(t *testing.T) {
 		{"a second, and reconciles end before their plans", time.Second, false, true, 5 * time.Minute},
 		{"5 s", 5 * time.Second, false, true, 0},
 		{"20 s, which is longer than an attempt may take", 20 * time.Second, false, false, 0},
-	} {
+	}
+	for _, c := range nightly.Some(t, len(all), all) {
 		t.Run(c.name, func(t *testing.T) {
 			slow := programAll(t, albsim.Options{Serial: func(call albsim.Call) time.Duration {
 				if call.Write || c.reads {

@@ -83,6 +83,7 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		"no Secrets":                {`secrets: none`, []string{"rbac/secrets/none"}},
 		"a class of its own making": {`ingressClass: {managed: true}`, []string{"rbac/secrets/all", "rbac/manage-class"}},
 		"with readiness gates":      {`readinessGates: true`, []string{"rbac/secrets/all", "rbac/readiness-gates"}},
+		"with adoption":             {`adoption: {enabled: true}`, []string{"rbac/secrets/all", "rbac/adoption"}},
 		"on AWS":                    {`provider: aws`, []string{"rbac/secrets/all", "aws"}},
 		"on AWS with its own role":  {`{provider: aws, networkPolicy: {instanceMetadata: deny}}`, []string{"rbac/secrets/all", "aws", "aws/own-role"}},
 		"with alerts":               {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
@@ -285,6 +286,9 @@ func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 		`replicas: many`:        "replicas",
 		`leaderElection: false`: "replicas", // two that both work
 		`secrets: some`:         "secrets",
+
+		`adoption: {enabled: true, namespace: shop}`:   "adoption",
+		`{adoption: {enabled: true}, namespace: shop}`: "all namespaces",
 
 		`networkPolicy: {instanceMetadata: never}`: "instanceMetadata",
 

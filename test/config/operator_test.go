@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/keypair"
@@ -110,14 +111,15 @@ func TestOperatorWorksAsDeployed(t *testing.T) {
 	for name, components := range choices {
 		t.Run(name, func(t *testing.T) {
 			// What another choice permits must not help this one.
-			unbind(t, c, "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates")
+			unbind(t, c, "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates", "fairlead-adoption")
 			objects := with(t, components...)
 			install(t, c, objects)
 			reads := name == "all" || name == "labelled"
 			eventually(t, "the operator has the rights of the choice", func() bool {
 				return may(t, c, "list", "", "secrets", "") == reads && may(t, c, "get", "", "secrets", "") == (name == "all") &&
 					may(t, c, "create", networkingv1.GroupName, "ingressclasses", "") == (name == "manage-class") &&
-					may(t, c, "patch", "", "pods/status", "") == (name == "gates")
+					may(t, c, "patch", "", "pods/status", "") == (name == "gates") &&
+					may(t, c, "delete", alb.ParamsVersion.Group, "targetgroupbindings", "") == (name == "adoption")
 			})
 			if name == "manage-class" {
 				if err := c.Client(t).NetworkingV1().IngressClasses().Delete(t.Context(), "fairlead", metav1.DeleteOptions{}); err != nil {
@@ -141,7 +143,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	c := kube.Shared(t)
 	const shop = "shop"
 	makeNamespace(t, c, shop)
-	unbind(t, c, "fairlead-operator", "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates")
+	unbind(t, c, "fairlead-operator", "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates", "fairlead-adoption")
 	objects := namespaced(t, "rbac/readiness-gates")
 	install(t, c, objects)
 	eventually(t, "the operator has rights in one namespace", func() bool {

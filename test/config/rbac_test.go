@@ -20,6 +20,7 @@ var choices = map[string][]string{
 	"none":         {"rbac/secrets/none"},
 	"manage-class": {"rbac/secrets/none", "rbac/manage-class"},
 	"gates":        {"rbac/secrets/none", "rbac/readiness-gates"},
+	"adoption":     {"rbac/secrets/none", "rbac/adoption"},
 }
 
 func TestNobodyMayEverything(t *testing.T) {
@@ -45,7 +46,7 @@ func TestNobodyMayEverything(t *testing.T) {
 
 // TestSecretsByChoice: nobody writes a Secret, and only the chosen verbs read them.
 func TestSecretsByChoice(t *testing.T) {
-	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil, "manage-class": nil, "gates": nil} {
+	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil, "manage-class": nil, "gates": nil, "adoption": nil} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, rules := range roles(with(t, choices[name]...)) {
@@ -82,6 +83,33 @@ func TestPodsAreWrittenForGatesAlone(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: verbs on Pods (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestAdoptionIsAChoice: what belongs to another controller is deleted where that is chosen, and of what says whether it
+// runs, nothing is written.
+func TestAdoptionIsAChoice(t *testing.T) {
+	for name, components := range choices {
+		got := map[string][]string{}
+		for role, rules := range roles(with(t, components...)) {
+			for _, rule := range rules {
+				for _, r := range rule.Resources {
+					if strings.HasPrefix(role, "ClusterRole ") && (r == "leases" || strings.HasSuffix(r, "webhookconfigurations")) {
+						got[r] = append(got[r], append(rule.Verbs, rule.ResourceNames...)...)
+					} else if r == "targetgroupbindings" && slices.Contains(rule.Verbs, "delete") {
+						got[r] = append(got[r], "delete")
+					}
+				}
+			}
+		}
+		want := map[string][]string{}
+		if name == "adoption" {
+			want = map[string][]string{"targetgroupbindings": {"delete"}, "leases": {"list", "aws-load-balancer-controller-leader"},
+				"mutatingwebhookconfigurations": {"list"}, "validatingwebhookconfigurations": {"list"}}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -64,12 +64,6 @@ func OfService(annotations map[string]string) *Annotations {
 	return read(annotations, MostOnService, (*controller).readsOnServices)
 }
 
-// OnService returns the settings of the annotations of a Service that Ingress controllers read
-// there.
-func OnService(annotations map[string]string, as Served) []Setting {
-	return OfService(annotations).Settings(as)
-}
-
 func read(annotations map[string]string, most int,
 	reads func(c *controller, name string) bool) *Annotations {
 	a := &Annotations{all: annotations}

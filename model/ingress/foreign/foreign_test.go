@@ -426,7 +426,7 @@ func TestServices(t *testing.T) {
 		"getambassador.io/config": "x", "haproxy.org/route-acl": "x", "haproxy-ingress.github.io/oauth": "oauth2_proxy",
 	}
 	var got []string
-	for _, s := range OnService(annotations, open) {
+	for _, s := range OfService(annotations).Settings(open) {
 		got = append(got, fmt.Sprint(s.Name, " ", s.Effect))
 	}
 	want := []string{"auth-type restricts", "healthcheck-path changes", "backend-config restricts", "config restricts", "oauth restricts", "route-acl restricts", "plugins restricts", "ingress.allow-http restricts", "ingress.auth-url restricts"}
