@@ -214,6 +214,9 @@ func (s *Sim) describeVPCs(in *api.DescribeVpcsInput) (*api.DescribeVpcsOutput, 
 	return out, nil
 }
 
+// idOfZone is the ID of a zone, which is the same in all accounts.
+func idOfZone(name string) string { return "euw1-az" + strings.TrimPrefix(name, Region) }
+
 // describeZones answers for zones of the region that are named, or for those that have subnets:
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AvailabilityZone.html.
 func (s *Sim) describeZones(in *api.DescribeAvailabilityZonesInput) (*api.DescribeAvailabilityZonesOutput, error) {
@@ -223,7 +226,7 @@ func (s *Sim) describeZones(in *api.DescribeAvailabilityZonesInput) (*api.Descri
 	}
 	out := &api.DescribeAvailabilityZonesOutput{}
 	for _, name := range sortedKeys(kinds) {
-		id := "euw1-az" + name[len(Region):]
+		id := idOfZone(name)
 		if in.ZoneNames != nil && !slices.Contains(in.ZoneNames, name) || in.ZoneIds != nil && !slices.Contains(in.ZoneIds, id) {
 			continue
 		}
@@ -354,7 +357,7 @@ func (s *Sim) describeSubnets(in *api.DescribeSubnetsInput) (*api.DescribeSubnet
 	out := &api.DescribeSubnetsOutput{Subnets: []ec2.Subnet{}}
 	for _, id := range sortedKeys(s.net.subnets) {
 		subnet := *s.net.subnets[id]
-		subnet.Tags = s.ec2Tags(id)
+		subnet.Tags, subnet.AvailabilityZoneId = s.ec2Tags(id), aws.String(idOfZone(aws.ToString(subnet.AvailabilityZone)))
 		fits, err := s.fits(in.Filters, id, map[string][]string{
 			"vpc-id": {aws.ToString(subnet.VpcId)}, "subnet-id": {id}, "availability-zone": {aws.ToString(subnet.AvailabilityZone)},
 		})

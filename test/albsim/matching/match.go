@@ -70,8 +70,8 @@ func matchesQuery(wanted []elb.QueryStringKeyValuePair, query string) bool {
 	for _, part := range strings.Split(query, "&") {
 		key, value, _ := strings.Cut(part, "=")
 		for _, w := range wanted {
-			keyFits := w.Key == nil || Glob(strings.ToLower(*w.Key)).MatchString(strings.ToLower(key))
-			if keyFits && Glob(strings.ToLower(aws.ToString(w.Value))).MatchString(strings.ToLower(value)) {
+			keyFits := w.Key == nil || queryGlob(strings.ToLower(*w.Key)).MatchString(strings.ToLower(key))
+			if keyFits && queryGlob(strings.ToLower(aws.ToString(w.Value))).MatchString(strings.ToLower(value)) {
 				return true
 			}
 		}
@@ -100,14 +100,27 @@ func Glob(value string) *regexp.Regexp {
 	if known, ok := globs.Load(value); ok {
 		return known.(*regexp.Regexp)
 	}
-	made := Expression(globText(value))
+	made := Expression(`(?s)^` + globText(value) + "$")
 	globs.Store(value, made)
 	return made
 }
 
+// queryGlob is the same for keys and values of queries, where a backslash makes * and ? characters like others:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_QueryStringConditionConfig.html.
+func queryGlob(value string) *regexp.Regexp {
+	if !strings.Contains(value, `\`) {
+		return Glob(value)
+	}
+	parts := strings.Split(strings.NewReplacer(`\*`, "\x00*", `\?`, "\x00?").Replace(value), "\x00")
+	text := globText(parts[0])
+	for _, part := range parts[1:] {
+		text += regexp.QuoteMeta(part[:1]) + globText(part[1:])
+	}
+	return Expression(`(?s)^` + text + "$")
+}
+
 func globText(value string) string {
 	var b strings.Builder
-	b.WriteString(`(?s)^`)
 	for _, c := range value {
 		switch c {
 		case '*':
@@ -118,6 +131,5 @@ func globText(value string) string {
 			b.WriteString(regexp.QuoteMeta(string(c)))
 		}
 	}
-	b.WriteString("$")
 	return b.String()
 }
