@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -264,7 +264,7 @@ func (c *Controller) reconcileBinding(ctx context.Context, object *unstructured.
 		return err
 	}
 	// What has not changed since the checkpoint is not looked at: neither the targets that AWS has, nor security groups.
-	now := checkpointOf(b, targets)
+	now := checkpointOf(b, targets, pods, nodes)
 	late := c.Late && !c.looked[name.String()]
 	if object.GetAnnotations()[checkpoint] == now && !late {
 		return nil
@@ -309,16 +309,24 @@ func (c *Controller) mark(ctx context.Context, object *unstructured.Unstructured
 	return c.wrote(c.Client.Patch(ctx, object, client.MergeFrom(before)))
 }
 
-func checkpointOf(b binding, targets []elb.TargetDescription) string {
+// checkpointOf is a hash of the targets, with the times when their Pods or Nodes were made, and of the spec
+// (pkg/targetgroupbinding/utils.go, pkg/algorithm/hash.go).
+func checkpointOf(b binding, targets []elb.TargetDescription, pods []*corev1.Pod, nodes []*corev1.Node) string {
 	var all []string
-	for _, t := range targets {
-		all = append(all, targetName(t))
+	for i, t := range targets {
+		made := metav1.Time{}
+		if pods != nil {
+			made = pods[i].CreationTimestamp
+		} else {
+			made = nodes[i].CreationTimestamp
+		}
+		all = append(all, fmt.Sprintf("%s:%d", targetName(t), made.UnixMilli()))
 	}
 	slices.Sort(all)
 	raw, _ := json.Marshal(b) //nolint:errchkjson // it has nothing that cannot be written
 	digest := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
-		return hex.EncodeToString(sum[:])
+		return base64.RawURLEncoding.EncodeToString(sum[:])
 	}
 	return digest(strings.Join(all, ",")) + "/" + digest(string(raw))
 }

@@ -41,12 +41,14 @@ type site struct {
 	options incumbent.Controller
 }
 
-func newSite(t *testing.T) *site {
-	w := &site{T: t, sim: albsim.New(albsim.Options{})}
+func newSite(t *testing.T) *site { return newSiteIn(t, albsim.Options{}) }
+
+func newSiteIn(t *testing.T, o albsim.Options) *site {
+	w := &site{T: t, sim: albsim.New(o)}
 	w.elb = elbv2.NewFromConfig(w.sim.OwnersConfig())
 	w.sim.Watch(func(c albsim.Call) {
 		if c.Write {
-			w.writes = append(w.writes, c.Action)
+			w.writes = append(w.writes, strings.TrimSuffix(c.Action+"!"+c.Error, "!"))
 		}
 	})
 	w.sim.AddInstance("i-0000000000000000a", "subnet-private0", "10.0.100.10")
@@ -307,15 +309,19 @@ func (w *site) unfinalize() {
 	w.unbind()
 }
 
+func (w *site) bindings() []unstructured.Unstructured {
+	all := &unstructured.UnstructuredList{}
+	all.SetAPIVersion("elbv2.k8s.aws/v1beta1")
+	all.SetKind("TargetGroupBindingList")
+	w.must(w.client.List(w.Context(), all))
+	return all.Items
+}
+
 func (w *site) unbind() {
-	bindings := &unstructured.UnstructuredList{}
-	bindings.SetAPIVersion("elbv2.k8s.aws/v1beta1")
-	bindings.SetKind("TargetGroupBindingList")
-	w.must(w.client.List(w.Context(), bindings))
-	for i := range bindings.Items {
-		bindings.Items[i].SetFinalizers(nil)
-		w.must(w.client.Update(w.Context(), &bindings.Items[i]))
-		w.must(w.client.Delete(w.Context(), &bindings.Items[i]))
+	for _, b := range w.bindings() {
+		b.SetFinalizers(nil)
+		w.must(w.client.Update(w.Context(), &b))
+		w.must(w.client.Delete(w.Context(), &b))
 	}
 }
 
