@@ -136,13 +136,19 @@ func (w *site) start() []string {
 }
 
 func (w *site) try() ([]string, error) {
+	c := w.controller()
+	w.writes = nil
+	err := c.Pass(w.Context())
+	return w.writes, err
+}
+
+// controller is one that has not passed yet.
+func (w *site) controller() *incumbent.Controller {
 	config := w.sim.OwnersConfig()
 	c := w.options
 	c.Client, c.ELB, c.EC2, c.ACM = w.client, w.elb, ec2.NewFromConfig(config), acm.NewFromConfig(config)
 	c.ClusterName, c.VPC = albsim.Cluster, albsim.VPC
-	w.writes = nil
-	err := c.Pass(w.Context())
-	return w.writes, err
+	return &c
 }
 
 // expect starts the controller, and has it write this, in any order.

@@ -65,8 +65,8 @@ func (c *Controller) deploy(ctx context.Context, s *stack) error {
 	return nil
 }
 
-// retry calls again while a code is answered. The controller waits 20 seconds or two minutes
-// (pkg/deploy/elbv2/target_group_manager.go, pkg/deploy/ec2/security_group_manager.go).
+// retry calls again while a code is answered, a few times. The controller waits longer, for 20 seconds or two minutes, and
+// fails then, too (pkg/deploy/elbv2/target_group_manager.go, listener_rule_manager.go, pkg/deploy/ec2/security_group_manager.go).
 func retry(ctx context.Context, code string, call func() error) error {
 	for try := 0; ; try++ {
 		err := call()

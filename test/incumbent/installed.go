@@ -28,7 +28,8 @@ const (
 )
 
 // Objects returns the Deployment, the Lease and the webhooks of the chart with its values. No Service and no Pod answers
-// for the webhooks, so that what they rule on is refused where they fail closed.
+// for the webhooks, so that what they rule on is refused where they fail closed: an API server takes no new Service and no
+// new Ingress then, nor a change of an Ingress or a binding. It deletes them, and writes their status.
 func (i Installation) Objects() []client.Object {
 	is := map[string]string{"app.kubernetes.io/name": itsName, "app.kubernetes.io/instance": itsName}
 	meta := func(name string) metav1.ObjectMeta {
@@ -68,7 +69,7 @@ func (i Installation) Objects() []client.Object {
 			}}}},
 		}},
 		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: itsNamespace, Name: itsName + "-leader"},
-			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, RenewTime: &renewed}},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &duration, AcquireTime: &renewed, RenewTime: &renewed}},
 		mutating, validating,
 	}
 }

@@ -94,7 +94,7 @@ func (c *Controller) createListener(ctx context.Context, s *stack, w *wantedList
 		return err
 	}
 	w.arn = *made.Listeners[0].ListenerArn
-	if err := c.certify(ctx, w, nil); err != nil {
+	if err := retry(ctx, "ListenerNotFound", func() error { return c.certify(ctx, w, nil) }); err != nil {
 		return err
 	}
 	return c.listenerAttributes(ctx, w)
@@ -330,8 +330,11 @@ func (c *Controller) replace(ctx context.Context, l *wantedListener, count int, 
 		switch {
 		case len(create) > 0 && count != most:
 			w := create[0]
-			_, err := c.ELB.CreateRule(ctx, &elbv2.CreateRuleInput{ListenerArn: &l.arn, Priority: &w.priority, Actions: w.actions,
-				Conditions: w.conditions, Transforms: w.transforms, Tags: elbTags(w.tags)})
+			err := retry(ctx, "ListenerNotFound", func() error {
+				_, err := c.ELB.CreateRule(ctx, &elbv2.CreateRuleInput{ListenerArn: &l.arn, Priority: &w.priority, Actions: w.actions,
+					Conditions: w.conditions, Transforms: w.transforms, Tags: elbTags(w.tags)})
+				return err
+			})
 			if answered(err, "TooManyRules") && most < 0 {
 				most = count
 				continue

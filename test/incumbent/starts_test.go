@@ -57,8 +57,55 @@ var starts = []start{
 	{"a security group has another rule, and a load balancer another listener and another rule", albsim.Options{}, (*site).add,
 		"DeleteListener×2 DeleteRule×3 RevokeSecurityGroupIngress×2"},
 	{"settings have changed: attributes that it does not set stay", albsim.Options{}, (*site).set, "ModifyTargetGroup×3"},
-	{"one load balancer of two is taken over: rules of nodes are those of the other one", albsim.Options{}, (*site).takeOne,
-		"AuthorizeSecurityGroupIngress RevokeSecurityGroupIngress"},
+	{"one load balancer of two is taken over, and what the other one registered has changed: rules of nodes are its own then",
+		albsim.Options{}, func(w *site) { w.takeOne(); w.annotate(nil) }, "AuthorizeSecurityGroupIngress RevokeSecurityGroupIngress"},
+	{"one load balancer of two is taken over, and nothing else has changed", albsim.Options{}, (*site).takeOne, ""},
+	{"its class is another controller's, and bindings are deleted with their finalizers", albsim.Options{}, func(w *site) {
+		w.unheld()
+		w.replace()
+		for _, b := range w.bindings() {
+			w.must(w.client.Delete(w.Context(), &b))
+		}
+	}, "DeregisterTargets×3 RevokeSecurityGroupIngress"},
+	{"finalizers and bindings are given back as they were", albsim.Options{}, func(w *site) {
+		before := w.bindings()
+		w.unbind()
+		for _, b := range before {
+			b.SetResourceVersion("")
+			w.create(&b)
+		}
+	}, ""},
+	{"tags of security groups are gone", albsim.Options{}, (*site).untagGroups, "CreateSecurityGroup×2!InvalidGroup.Duplicate fails"},
+}
+
+// What one load balancer of two does not need is closed to both of them a while after a start.
+func TestRulesOfNodesAreNarrowedLater(t *testing.T) {
+	w := newSite(t)
+	w.two()
+	w.takeOne()
+	w.expect("at once")
+	w.options.Late = true
+	if got := w.start(); !slices.Contains(got, "RevokeSecurityGroupIngress") {
+		t.Errorf("later it writes %q", got)
+	}
+	if got := w.inventory(); !strings.Contains(got, "security group nodes [tcp:30080-30080(0+1)]") {
+		t.Errorf("there is\n%s", got)
+	}
+}
+
+// The shared security group goes with the last Ingress that needs it, if the process has asked for it.
+func TestTheSharedSecurityGroupGoesLast(t *testing.T) {
+	w := newSite(t)
+	w.two()
+	c := w.controller()
+	w.must(c.Pass(w.Context()))
+	for i, name := range []string{"one", "two"} {
+		w.must(w.client.Delete(w.Context(), w.get(name)))
+		w.must(c.Pass(w.Context()))
+		if got := w.sim.Inventory()["security groups"]; got != 3-2*i { // with that of the nodes
+			t.Errorf("without %s there are %d security groups", name, got)
+		}
+	}
 }
 
 func TestStarts(t *testing.T) {
@@ -68,23 +115,7 @@ func TestStarts(t *testing.T) {
 			w.two()
 			s.change(w)
 			_, err := w.try()
-			counts := map[string]int{}
-			for _, one := range w.writes {
-				if !strings.Contains(one, " ") { // to AWS
-					counts[one]++
-				}
-			}
-			var got []string
-			for _, call := range slices.Sorted(maps.Keys(counts)) {
-				name, code, refused := strings.Cut(call, "!")
-				if counts[call] > 1 {
-					name += fmt.Sprintf("×%d", counts[call])
-				}
-				if refused {
-					name += "!" + code
-				}
-				got = append(got, name)
-			}
+			got := strings.Fields(w.calls())
 			if err != nil {
 				got = append(got, "fails")
 			}
@@ -93,6 +124,28 @@ func TestStarts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// calls are the writes to AWS, with their numbers.
+func (w *site) calls() string {
+	counts := map[string]int{}
+	for _, one := range w.writes {
+		if !strings.Contains(one, " ") { // that is one to Kubernetes
+			counts[one]++
+		}
+	}
+	var out []string
+	for _, call := range slices.Sorted(maps.Keys(counts)) {
+		name, code, refused := strings.Cut(call, "!")
+		if counts[call] > 1 {
+			name += fmt.Sprintf("×%d", counts[call])
+		}
+		if refused {
+			name += "!" + code
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, " ")
 }
 
 // A controller that has run for a while looks at targets again, and deregisters those of others.
@@ -189,6 +242,12 @@ func (w *site) untag(part string) {
 	}
 }
 
+func (w *site) untagGroups() {
+	_, err := w.network().DeleteTags(w.Context(), &ec2.DeleteTagsInput{Resources: w.securityGroups(), Tags: []ec2types.Tag{
+		{Key: aws.String("elbv2.k8s.aws/cluster")}, {Key: aws.String("ingress.k8s.aws/stack")}, {Key: aws.String("ingress.k8s.aws/resource")}}})
+	w.must(err)
+}
+
 func (w *site) tag() {
 	for _, arn := range w.arns("") {
 		_, err := w.elb.AddTags(w.Context(), &elbv2.AddTagsInput{ResourceArns: []string{arn}, Tags: []elb.Tag{{Key: aws.String("fairlead.dev/key"), Value: aws.String("k")}}})
@@ -247,16 +306,55 @@ func (w *site) takeOne() {
 	w.must(w.client.Update(w.Context(), ing))
 	for _, b := range w.bindings() {
 		if b.GetLabels()["ingress.k8s.aws/stack-name"] != "one" {
-			b.SetAnnotations(nil) // Pods come and go
-			w.must(w.client.Update(w.Context(), &b))
 			continue
 		}
 		b.SetFinalizers(nil)
 		w.must(w.client.Update(w.Context(), &b))
 		w.must(w.client.Delete(w.Context(), &b))
 	}
-	for _, part := range []string{"k8s-shop-one"} {
-		w.untag(part)
+	w.untag("k8s-shop-one")
+}
+
+// Changes of Ingresses are made in place where rules, target groups and load balancers allow it.
+func TestChangesOfIngresses(t *testing.T) {
+	of := func(path, kind, service string) networkingv1.HTTPIngressPath {
+		k := networkingv1.PathType(kind)
+		return networkingv1.HTTPIngressPath{Path: path, PathType: &k, Backend: *backend(service + ":80")}
+	}
+	for name, c := range map[string]struct {
+		change func(ing *networkingv1.Ingress)
+		writes string
+	}{
+		"paths are inserted": {func(ing *networkingv1.Ingress) {
+			h := ing.Spec.Rules[0].HTTP
+			h.Paths = append([]networkingv1.HTTPIngressPath{of("/first", "Exact", "web"), of("/api/long", "Prefix", "web")}, h.Paths...)
+		}, "AddTags×2 AuthorizeSecurityGroupIngress CreateRule×2 CreateTargetGroup RegisterTargets SetRulePriorities"},
+		"a path is removed": {func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].HTTP.Paths = ing.Spec.Rules[0].HTTP.Paths[1:] },
+			"AddTags DeleteRule DeleteTargetGroup DeregisterTargets SetRulePriorities"},
+		"all paths change": {func(ing *networkingv1.Ingress) {
+			ing.Spec.Rules[0].HTTP.Paths = []networkingv1.HTTPIngressPath{of("/x", "Exact", "api"), of("/y", "Prefix", "web"), of("/z", "Prefix", "api")}
+		}, "AuthorizeSecurityGroupIngress CreateRule CreateTargetGroup DeleteTargetGroup DeregisterTargets ModifyRule×2 RegisterTargets"},
+		"the host changes, and a default backend comes": {func(ing *networkingv1.Ingress) {
+			ing.Spec.Rules[0].Host, ing.Spec.DefaultBackend = "new.example.com", backend("api:80")
+		}, "ModifyListener ModifyRule×2"},
+		"the scheme changes": {func(ing *networkingv1.Ingress) {
+			ing.Annotations["alb.ingress.kubernetes.io/scheme"] = "internet-facing"
+		}, "CreateListener CreateLoadBalancer CreateRule×2 DeleteLoadBalancer"},
+		"the type of targets changes": {func(ing *networkingv1.Ingress) { ing.Annotations["alb.ingress.kubernetes.io/target-type"] = "instance" },
+			"AuthorizeSecurityGroupIngress×2 CreateTargetGroup×2 DeleteTargetGroup×2 DeregisterTargets×2 ModifyRule×2 RegisterTargets×2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSite(t)
+			w.two()
+			ing := w.get("one")
+			c.change(ing)
+			w.must(w.client.Update(w.Context(), ing))
+			w.start()
+			if got := w.calls(); got != c.writes {
+				t.Errorf("it writes\n\t%s\nwant\n\t%s", got, c.writes)
+			}
+			w.expect("again")
+		})
 	}
 }
 
