@@ -43,15 +43,15 @@ var starts = []start{
 	{"its class is another controller's, and finalizers are there", albsim.Options{}, (*site).replace,
 		"DeleteLoadBalancer×2 DeleteSecurityGroup×2 DeleteTargetGroup×3 DeregisterTargets×3 RevokeSecurityGroupIngress"},
 	{"the same, and load balancers are protected", albsim.Options{}, func(w *site) { w.protect(); w.replace() },
-		"DeleteLoadBalancer×2 DeleteLoadBalancer×2!OperationNotPermitted DeleteSecurityGroup×2 DeleteTargetGroup×3 DeregisterTargets×3 " +
+		"DeleteLoadBalancer×2 DeleteLoadBalancer!OperationNotPermitted DeleteSecurityGroup×2 DeleteTargetGroup×3 DeregisterTargets×3 " +
 			"ModifyLoadBalancerAttributes×2 RevokeSecurityGroupIngress"},
 	{"its class is gone, and finalizers are there", albsim.Options{}, func(w *site) {
 		w.must(w.client.Delete(w.Context(), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}))
 	}, "fails"},
 	{"bindings are gone", albsim.Options{}, (*site).unbind, "AuthorizeSecurityGroupIngress×2 RevokeSecurityGroupIngress"},
-	{"tags of load balancers are gone", albsim.Options{}, func(w *site) { w.untag(":loadbalancer/") }, "CreateLoadBalancer×2!DuplicateLoadBalancerName fails"},
+	{"tags of load balancers are gone", albsim.Options{}, func(w *site) { w.untag(":loadbalancer/") }, "CreateLoadBalancer!DuplicateLoadBalancerName fails"},
 	{"the same, and AWS answers with what is there", albsim.Options{TagsAside: true}, func(w *site) { w.untag(":loadbalancer/") }, "CreateLoadBalancer×2"},
-	{"tags of target groups are gone", albsim.Options{}, func(w *site) { w.untag(":targetgroup/") }, "CreateTargetGroup×2!DuplicateTargetGroupName fails"},
+	{"tags of target groups are gone", albsim.Options{}, func(w *site) { w.untag(":targetgroup/") }, "CreateTargetGroup!DuplicateTargetGroupName fails"},
 	{"tags of listeners and rules are gone", albsim.Options{}, func(w *site) { w.untag(":listener") }, "AddTags×6"},
 	{"all have tags of others, too", albsim.Options{}, (*site).tag, "DeleteTags×3 RemoveTags×11"},
 	{"a security group has another rule, and a load balancer another listener and another rule", albsim.Options{}, (*site).add,
@@ -75,7 +75,18 @@ var starts = []start{
 			w.create(&b)
 		}
 	}, ""},
-	{"tags of security groups are gone", albsim.Options{}, (*site).untagGroups, "CreateSecurityGroup×2!InvalidGroup.Duplicate fails"},
+	{"tags of security groups are gone", albsim.Options{}, (*site).untagGroups, "CreateSecurityGroup!InvalidGroup.Duplicate fails"},
+	// Without its tags it touches nothing of a load balancer, whatever class and finalizers say. Bindings are their own.
+	{"all tags are those of others, and finalizers and bindings are gone", albsim.Options{},
+		func(w *site) { w.retag(); w.unfinalize() }, "CreateSecurityGroup!InvalidGroup.Duplicate fails"},
+	{"all tags are those of others", albsim.Options{}, (*site).retag, "CreateSecurityGroup!InvalidGroup.Duplicate fails"},
+	{"all tags are those of others, its class is another controller's, and bindings are gone", albsim.Options{},
+		func(w *site) { w.retag(); w.unbind(); w.replace() }, ""},
+	{"all tags are those of others, and its class is another controller's", albsim.Options{},
+		func(w *site) { w.retag(); w.replace() }, "DeregisterTargets×3 RevokeSecurityGroupIngress"},
+	{"it was started once without finalizers, and its class is another controller's since", albsim.Options{},
+		func(w *site) { w.unfinalize(); w.start(); w.replace() },
+		"DeleteLoadBalancer×2 DeleteSecurityGroup×2 DeleteTargetGroup×3 DeregisterTargets×3 RevokeSecurityGroupIngress"},
 }
 
 // What one load balancer of two does not need is closed to both of them a while after a start.
@@ -136,14 +147,10 @@ func (w *site) calls() string {
 	}
 	var out []string
 	for _, call := range slices.Sorted(maps.Keys(counts)) {
-		name, code, refused := strings.Cut(call, "!")
-		if counts[call] > 1 {
-			name += fmt.Sprintf("×%d", counts[call])
+		if counts[call] > 1 && !strings.Contains(call, "!") { // what is refused is tried again
+			call += fmt.Sprintf("×%d", counts[call])
 		}
-		if refused {
-			name += "!" + code
-		}
-		out = append(out, name)
+		out = append(out, call)
 	}
 	return strings.Join(out, " ")
 }
@@ -242,19 +249,38 @@ func (w *site) untag(part string) {
 	}
 }
 
+// untagGroups removes the tags of managed security groups; the shared one has others.
 func (w *site) untagGroups() {
-	_, err := w.network().DeleteTags(w.Context(), &ec2.DeleteTagsInput{Resources: w.securityGroups(), Tags: []ec2types.Tag{
-		{Key: aws.String("elbv2.k8s.aws/cluster")}, {Key: aws.String("ingress.k8s.aws/stack")}, {Key: aws.String("ingress.k8s.aws/resource")}}})
-	w.must(err)
+	for _, id := range w.securityGroups() {
+		is, err := w.network().DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
+		w.must(err)
+		if strings.HasPrefix(*is.SecurityGroups[0].GroupName, "k8s-traffic-") {
+			continue
+		}
+		_, err = w.network().DeleteTags(w.Context(), &ec2.DeleteTagsInput{Resources: []string{id}, Tags: []ec2types.Tag{
+			{Key: aws.String("elbv2.k8s.aws/cluster")}, {Key: aws.String("ingress.k8s.aws/stack")}, {Key: aws.String("ingress.k8s.aws/resource")}}})
+		w.must(err)
+	}
+}
+
+// retag replaces the controller's tags by those of others, but for the shared security group.
+func (w *site) retag() {
+	w.untag("")
+	w.untagGroups()
+	w.tagELB()
 }
 
 func (w *site) tag() {
+	w.tagELB()
+	_, err := w.network().CreateTags(w.Context(), &ec2.CreateTagsInput{Resources: w.securityGroups(), Tags: []ec2types.Tag{{Key: aws.String("fairlead.dev/key"), Value: aws.String("k")}}})
+	w.must(err)
+}
+
+func (w *site) tagELB() {
 	for _, arn := range w.arns("") {
 		_, err := w.elb.AddTags(w.Context(), &elbv2.AddTagsInput{ResourceArns: []string{arn}, Tags: []elb.Tag{{Key: aws.String("fairlead.dev/key"), Value: aws.String("k")}}})
 		w.must(err)
 	}
-	_, err := w.network().CreateTags(w.Context(), &ec2.CreateTagsInput{Resources: w.securityGroups(), Tags: []ec2types.Tag{{Key: aws.String("fairlead.dev/key"), Value: aws.String("k")}}})
-	w.must(err)
 }
 
 func (w *site) protect() {
