@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -15,11 +16,21 @@ import (
 
 // ShapeOf returns the shape of a listener whose rules give the same answers as the wanted ones: digests of both.
 func ShapeOf(found lb.ObservedListener, want lb.Listener) string {
+	return digestOfFound(found) + "." + digestOfRules(want.Rules, want.Default)
+}
+
+// AsFound reports whether the rules of a listener that was taken over are those that were found.
+func AsFound(l lb.ObservedListener) bool {
+	found, _, taken := strings.Cut(l.Shape, ".")
+	return taken && digestOfFound(l) == found
+}
+
+func digestOfFound(l lb.ObservedListener) string {
 	var rules []lb.Rule
-	for _, r := range servingRules(&found) {
+	for _, r := range servingRules(&l) {
 		rules = append(rules, r.Rule)
 	}
-	return digestOfRules(rules, found.Default) + "." + digestOfRules(want.Rules, want.Default)
+	return digestOfRules(rules, l.Default)
 }
 
 func digestOfRules(rules []lb.Rule, otherwise lb.Action) string {
