@@ -15,6 +15,11 @@ import (
 // Was begins the names under which a resource that was taken over keeps the tags of its former owner.
 const Was = "fairlead.dev/was/"
 
+// FormerlyOfController returns the tags of the load balancers that were taken over from the controller, of any cluster. The
+// controller finds nothing that lacks the tag of its cluster (its pkg/deploy/elbv2/tagging_manager.go), so that this one has
+// another name.
+func FormerlyOfController() map[string]string { return map[string]string{Was + tagCluster: ""} }
+
 // WithFormerTags returns a load balancer that was taken over, in part or whole, as it was: its resources have their
 // former tags under their former names, too.
 func WithFormerTags(o lb.Other) lb.Other {
@@ -127,4 +132,20 @@ func renamed(l lb.ObservedListener, ids map[lb.GroupID]lb.GroupID) lb.ObservedLi
 		l.Rules[i].Action = with(l.Rules[i].Action)
 	}
 	return l
+}
+
+// Changed says what the former owner of a load balancer that was taken over will change when it gets it back: what is no
+// longer as it was found. seen is the load balancer as Fairlead sees it, and tags are those of its parts.
+func Changed(seen *lb.Observed, tags map[string]map[string]string) (out []string) {
+	for _, l := range seen.Listeners {
+		if !planner.AsFound(l) {
+			out = append(out, fmt.Sprintf("the rules of port %d, which Fairlead has changed", l.Port))
+		}
+	}
+	for _, g := range seen.TargetGroups {
+		if _, kept := tags[g.Handle][Was+tagCluster]; !kept {
+			out = append(out, fmt.Sprintf("target group %s, which Fairlead made: the controller makes one of its own", g.ID))
+		}
+	}
+	return out
 }
