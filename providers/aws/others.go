@@ -128,6 +128,9 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 	}
 	p.readGuards(ctx, l)
 	out := p.toOther(l)
+	if tags := l.Tags[out.Handle]; tags[client.TagInstallation] == p.clients.Installation {
+		out.Key = client.KeyIn(tags) // it was taken over
+	}
 	out.Names, out.Read.LoadBalancer.SecurityGroups = names, slices.Sorted(maps.Keys(names))
 	for _, listener := range l.Listeners {
 		port := aws.ToInt32(listener.Port)
