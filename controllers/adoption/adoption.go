@@ -23,6 +23,7 @@ package adoption
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,7 @@ import (
 
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -65,9 +67,11 @@ type Record struct {
 	Classes []networkingv1.IngressClass
 }
 
-// Records keeps records. Get returns nil if there is none.
+// Records keeps records. Get returns nil if there is none. Heeded reports whether no operator changes the load balancer
+// of a record that is being given back.
 type Records interface {
-	Get(ctx context.Context, cluster, stack string) (*Record, error)
+	Get(ctx context.Context, cluster, stack string, key lb.Key) (*Record, error)
+	Heeded(ctx context.Context, key lb.Key) (bool, error)
 	List(ctx context.Context) ([]Record, error)
 	Put(ctx context.Context, r Record) error
 	Delete(ctx context.Context, r Record) error
@@ -113,9 +117,68 @@ type Taker struct {
 	Records Records
 	// InTheWay says what stands in the way in the cluster: that the controller runs, or its webhooks without it.
 	InTheWay func(ctx context.Context) ([]string, error)
-	// Holds returns nil once no operator changes the load balancer of a key while it is being given back.
-	Holds func(ctx context.Context, key lb.Key) error
+	// Alone is set where no operator runs, which would have to heed a record.
+	Alone bool
 	Now   func() time.Time
+}
+
+// Others returns the load balancers that the controller made, of any cluster, those included that are taken over. Their
+// resources have their former tags.
+func Others(ctx context.Context, cloud Asked) ([]lb.Other, error) {
+	out := []lb.Other{}
+	for _, tags := range []map[string]string{adopt.OfController(), adopt.FormerlyOfController()} {
+		facts, err := cloud.Lookup(ctx, lb.Questions{Others: tags})
+		if err != nil {
+			return nil, err
+		}
+		if facts.Others == nil {
+			return nil, ErrCannotSay
+		}
+		for _, o := range facts.Others {
+			if !slices.ContainsFunc(out, func(known lb.Other) bool { return known.Handle == o.Handle }) {
+				out = append(out, adopt.WithFormerTags(o))
+			}
+		}
+	}
+	return out, nil
+}
+
+// ErrCannotSay is the error of a provider that does not know what others made.
+var ErrCannotSay = errors.New("the provider cannot say which load balancers others made")
+
+// An Asked answers questions about the cloud.
+type Asked interface {
+	Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
+}
+
+// TakeFound reads a load balancer by its handle, compares it with the wanted one, and takes it over as far as that is
+// possible now. members are the Ingresses that ask for it.
+func (t *Taker) TakeFound(ctx context.Context, handle string, w adopt.Wanted, members []string, accepted bool,
+	budget requests.Budget) (Outcome, error) {
+	found, err := t.find(ctx, handle)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return t.Take(ctx, Candidate{Found: found, Wanted: w, Members: members, Accepted: accepted,
+		Comparison: adopt.Compare(former(found), w, budget)})
+}
+
+// ReleaseFound reads a load balancer by its handle, and gives it back as far as that is possible now.
+func (t *Taker) ReleaseFound(ctx context.Context, handle string, key lb.Key, members []string, accepted bool) (Outcome, error) {
+	found, err := t.find(ctx, handle)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return t.Release(ctx, found, key, members, accepted)
+}
+
+// find reads a load balancer with its present tags.
+func (t *Taker) find(ctx context.Context, handle string) (*lb.Other, error) {
+	found, err := t.Cloud.Found(ctx, handle)
+	if err == nil && found == nil {
+		err = fmt.Errorf("load balancer %s is gone", handle)
+	}
+	return found, err
 }
 
 // Take takes one load balancer over, as far as that is possible now.
@@ -159,11 +222,8 @@ func former(o *lb.Other) *lb.Other {
 // recordOf returns the record of a candidate, or a new one.
 func (t *Taker) recordOf(ctx context.Context, c Candidate) (Record, error) {
 	cluster, name := stack(c.Found)
-	known, err := t.Records.Get(ctx, cluster, name)
+	known, err := t.Records.Get(ctx, cluster, name, c.Wanted.LoadBalancer.Key)
 	if err != nil || known != nil {
-		if known != nil {
-			known.Key = c.Wanted.LoadBalancer.Key
-		}
 		return deref(known), err
 	}
 	return Record{Cluster: cluster, Stack: name, Key: c.Wanted.LoadBalancer.Key, Handle: c.Found.Handle, Name: c.Found.Name,
@@ -187,6 +247,9 @@ func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string,
 	if r.State == Releasing || r.State == Returned {
 		out = append(out, "it is being given back, and that was not finished: fairlead release --yes finishes it")
 	}
+	if r.Key != c.Wanted.LoadBalancer.Key && r.State != Recorded && r.State != Prepared {
+		out = append(out, fmt.Sprintf("it was taken over as %s: give the Ingresses the class that they had then", r.Key))
+	}
 	if r.Handle != c.Found.Handle {
 		out = append(out, fmt.Sprintf("the record of %s is about %s: delete that record if that load balancer is gone", r.Stack, r.Handle))
 	}
@@ -203,11 +266,13 @@ func (t *Taker) prepare(ctx context.Context, c Candidate, r *Record) error {
 	if r.State == Taken {
 		return nil
 	}
+	moved := r.Key != c.Wanted.LoadBalancer.Key // the Ingresses have got another class since
+	r.Key = c.Wanted.LoadBalancer.Key
 	their, err := t.read(ctx, *r, c)
 	if err != nil {
 		return err
 	}
-	if r.State == Prepared && len(their.finalizers)+len(their.bindings) == 0 {
+	if r.State == Prepared && len(their.finalizers)+len(their.bindings) == 0 && !moved {
 		return nil
 	}
 	maps.Copy(r.Finalizers, their.finalizers)

@@ -160,8 +160,7 @@ func (w *world) harmless() {
 
 func (w *world) taker() *adoption.Taker {
 	return &adoption.Taker{Kube: w.kube, Cloud: w, Records: w, Now: time.Now,
-		InTheWay: func(context.Context) ([]string, error) { return w.way, nil },
-		Holds:    func(context.Context, lb.Key) error { return nil }}
+		InTheWay: func(context.Context) ([]string, error) { return w.way, nil }}
 }
 
 func (w *world) found() *lb.Other {
@@ -317,7 +316,9 @@ func (w *world) Discard(_ context.Context, _ lb.Key, groups []string) error {
 
 // The records are kept in memory.
 
-func (w *world) Get(_ context.Context, cluster, stack string) (*adoption.Record, error) {
+func (w *world) Heeded(context.Context, lb.Key) (bool, error) { return true, nil }
+
+func (w *world) Get(_ context.Context, cluster, stack string, _ lb.Key) (*adoption.Record, error) {
 	if r, there := w.records[cluster+"/"+stack]; there {
 		return &r, nil
 	}
@@ -400,10 +401,10 @@ func TestWhatStandsInTheWay(t *testing.T) {
 		"something differs": {func(_ *world, c *adoption.Candidate) { c.Comparison.NotUnderstood = []string{"odd"} },
 			"--accept " + string(key) + " consents"},
 		"it is being given back": {func(w *world, _ *adoption.Candidate) {
-			w.records["prod/all"] = adoption.Record{Cluster: "prod", Stack: "all", Handle: "arn:lb", State: adoption.Releasing}
+			w.records["prod/all"] = adoption.Record{Cluster: "prod", Stack: "all", Key: key, Handle: "arn:lb", State: adoption.Releasing}
 		}, "fairlead release --yes finishes it"},
 		"the record is of another": {func(w *world, _ *adoption.Candidate) {
-			w.records["prod/all"] = adoption.Record{Cluster: "prod", Stack: "all", Handle: "arn:other", State: adoption.Prepared}
+			w.records["prod/all"] = adoption.Record{Cluster: "prod", Stack: "all", Key: key, Handle: "arn:other", State: adoption.Prepared}
 		}, "the record of all is about arn:other"},
 		"another name": {func(_ *world, c *adoption.Candidate) { c.Found.Name = "k8s-other" }, "its name is k8s-other"},
 	} {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -21,14 +22,16 @@ import (
 // Without a record, accepted says that what it had cannot be restored.
 func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, members []string, accepted bool) (Outcome, error) {
 	cluster, name := stack(found)
-	known, err := t.Records.Get(ctx, cluster, name)
+	known, err := t.Records.Get(ctx, cluster, name, key)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r := deref(known)
-	out := Outcome{State: r.State, Lost: lost(known, name)}
+	r := Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name}
+	if known != nil {
+		r = *known
+	}
+	out := Outcome{State: r.State, Lost: Lost(r)}
 	if known == nil {
-		r = Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name}
 		if !accepted {
 			out.Obstacles = []string{fmt.Sprintf("the record of %s is gone, and what it had cannot be restored: --accept %s consents",
 				name, key)}
@@ -40,7 +43,7 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 			return out, err
 		}
 		out.State = r.State
-		if err := t.Holds(ctx, r.Key); err != nil {
+		if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
 			return out, err
 		}
 		for _, change := range t.Cloud.Return(found) {
@@ -65,13 +68,41 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	return out, t.Records.Delete(ctx, r)
 }
 
-// lost says what cannot be restored without a record.
-func lost(known *Record, stack string) []string {
-	if known != nil {
+// unheeded says that an operator may still change the load balancer; nothing if none does.
+func (t *Taker) unheeded(ctx context.Context, key lb.Key) ([]string, error) {
+	if t.Alone {
+		return nil, nil
+	}
+	heeded, err := t.Records.Heeded(ctx, key)
+	if err != nil || heeded {
+		return nil, err
+	}
+	return []string{"the operator has not said yet that it leaves the load balancer as it is: try again in some seconds, with an " +
+		"operator that runs"}, nil
+}
+
+// Lost says what cannot be restored without the record of a load balancer that was taken over.
+func Lost(r Record) []string {
+	if r.State != "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the finalizers and TargetGroupBindings of %s: the controller makes them again when it starts", stack),
-		fmt.Sprintf("the IngressClass of %s as it was", stack)}
+	return []string{fmt.Sprintf("the finalizers and TargetGroupBindings of %s: the controller makes them again when it starts", r.Stack),
+		fmt.Sprintf("the IngressClass of %s as it was", r.Stack)}
+}
+
+// Owned returns the record of a load balancer that is taken over, in part or whole, and its key; an empty key for one that
+// is not. If the record is lost, it has no state.
+func (t *Taker) Owned(ctx context.Context, found *lb.Other) (Record, lb.Key, error) {
+	cluster, name := stack(found)
+	key := found.Key
+	known, err := t.Records.Get(ctx, cluster, name, key)
+	if err != nil {
+		return Record{}, "", err
+	}
+	if known != nil {
+		return *known, known.Key, nil
+	}
+	return Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name}, key, nil
 }
 
 // restore restores the finalizers and the bindings, where the controller has not made them again, and removes Fairlead's
@@ -150,4 +181,38 @@ func unnamed(o *lb.Other) (out []string) {
 		}
 	}
 	return out
+}
+
+// Status says whose the parts of a load balancer are, in the cloud and in the cluster.
+func (t *Taker) Status(ctx context.Context, r Record) (holders []string, err error) {
+	found, err := t.Cloud.Found(ctx, r.Handle)
+	switch {
+	case err != nil:
+		return nil, err
+	case found == nil:
+		holders = append(holders, "the load balancer is gone")
+	case found.Key != "":
+		holders = append(holders, "the load balancer is Fairlead's")
+	case adopt.ClusterOf(found) != "":
+		holders = append(holders, "the load balancer is the controller's")
+	default:
+		holders = append(holders, "the load balancer has no owner: neither controller changes it")
+	}
+	c := Candidate{Found: found}
+	if found == nil {
+		c.Found = &lb.Other{}
+	}
+	for name := range r.Finalizers {
+		c.Members = append(c.Members, name)
+	}
+	slices.Sort(c.Members)
+	their, err := t.read(ctx, r, c)
+	if err != nil {
+		return nil, err
+	}
+	of, err := t.ofController(ctx, c.Members, true)
+	return append(holders,
+		fmt.Sprintf("of %d Ingresses, %d have a class of the controller and %d have its finalizer", len(c.Members), len(of),
+			len(their.finalizers)),
+		fmt.Sprintf("of %d TargetGroupBindings of the controller, %d exist", len(r.Bindings), len(their.bindings))), err
 }
