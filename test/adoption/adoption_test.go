@@ -1,0 +1,308 @@
+package adoption
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// base has the classes, nodes and Services.
+const base = `
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: alb}
+spec:
+  dialect: alb
+  adoption: {from: alb, clusterName: CLUSTER}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-a}
+spec: {providerID: "aws:///eu-west-1a/i-0000000000000000a"}
+status: {conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-b}
+spec: {providerID: "aws:///eu-west-1b/i-0000000000000000b"}
+status: {conditions: [{type: Ready, status: "True"}]}
+`
+
+// service has a Service with two Pods.
+func service(name string, port, target, nodePort int) string {
+	out := fmt.Sprintf(`
+---
+apiVersion: v1
+kind: Service
+metadata: {namespace: shop, name: %[1]s, uid: uid-of-%[1]s}
+spec:
+  type: NodePort
+  selector: {app: %[1]s}
+  ports: [{name: http, port: %[2]d, targetPort: %[3]d, nodePort: %[4]d, protocol: TCP}]
+`, name, port, target, nodePort)
+	for node, ip := range map[string]string{"a": "10.0.100.10", "b": "10.0.101.10"} {
+		out += fmt.Sprintf(`
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: %[1]s-%[2]s, labels: {app: %[1]s}}
+spec: {nodeName: node-%[2]s}
+status: {podIP: %[3]s, podIPs: [{ip: %[3]s}], phase: Running, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {namespace: shop, name: %[1]s-%[2]s, labels: {kubernetes.io/service-name: %[1]s}}
+addressType: IPv4
+ports: [{name: http, port: %[4]d, protocol: TCP}]
+endpoints: [{addresses: [%[3]s], nodeName: node-%[2]s, conditions: {ready: true}, targetRef: {kind: Pod, namespace: shop, name: %[1]s-%[2]s}}]
+`, name, node, ip, target)
+	}
+	return out
+}
+
+// theIngress has one Ingress of the class, with annotations of the controller and lines of paths.
+func theIngress(name string, annotations map[string]string, rules ...string) string {
+	out := "\n---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  namespace: shop\n  name: " + name + "\n  annotations:\n    made: by-hand\n"
+	for key, value := range annotations {
+		out += fmt.Sprintf("    alb.ingress.kubernetes.io/%s: '%s'\n", key, value)
+	}
+	out += "spec:\n  ingressClassName: alb\n  rules:\n"
+	host := "none"
+	for _, line := range rules {
+		f := strings.Fields(line) // host path type service port
+		if f[0] != host {
+			host = f[0]
+			out += "  - host: " + host + "\n    http:\n      paths:\n"
+		}
+		port := "number: " + f[4]
+		if f[4] == "http" {
+			port = "name: http"
+		}
+		out += fmt.Sprintf("      - {path: %s, pathType: %s, backend: {service: {name: %s, port: {%s}}}}\n", f[1], f[2], f[3], port)
+	}
+	return out
+}
+
+// one is an Ingress without a group, and a group of two with HTTPS. Both use the Service web, the group twice.
+func oneAndTwo() string {
+	group := map[string]string{"group.name": "all", "scheme": "internet-facing", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "target-type": "ip"}
+	return base + service("web", 80, 8080, 30080) + service("api", 80, 9090, 30090) +
+		theIngress("one", map[string]string{"target-type": "ip"}, "a.example.com /api Prefix api 80", "a.example.com / Prefix web http") +
+		theIngress("two", group, "a.example.com /api Prefix api 80", "a.example.com / Prefix web 80") +
+		theIngress("three", group, "b.example.com /x Exact api http", "b.example.com / Prefix web http")
+}
+
+var someRequests = requestsOf([]string{"a.example.com", "b.example.com", "c.example.com"}, []string{"/", "/api", "/api/v1", "/apis", "/x", "/x/y"})
+
+func newOneAndTwo(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t, oneAndTwo())
+	s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com", "*.example.com")
+	s.startTheirs()
+	s.learn(someRequests...)
+	return s
+}
+
+// takeAll takes everything over. The user replaces the class once nothing of the controller is left in the cluster.
+func (s *site) takeAll() {
+	s.Helper()
+	for range 4 {
+		done, err := s.take(false)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if done {
+			return
+		}
+		s.replaceClass(ingress.ControllerName)
+	}
+	s.Fatal("it is never done")
+}
+
+func (s *site) releaseAll() {
+	s.Helper()
+	for range 4 {
+		done, err := s.release()
+		if err != nil {
+			s.Fatal(err)
+		}
+		if done {
+			return
+		}
+		s.replaceClass("ingress.k8s.aws/alb")
+	}
+	s.Fatal("it is never done")
+}
+
+// TestFridayAndMonday: load balancers are taken over without a change but of tags, are changed by ordinary plans, and are
+// given back as they were.
+func TestFridayAndMonday(t *testing.T) {
+	s := newOneAndTwo(t)
+	before, objects := s.inventory(), s.inCluster()
+	s.takeAll()
+	s.right("after they were taken over")
+	calls := map[string]int{}
+	for _, w := range s.wrote {
+		calls[w]++
+	}
+	t.Logf("taking over wrote %v", calls)
+	for what := range calls {
+		if !slices.ContainsFunc([]string{"AddTags", "RemoveTags", "CreateTags", "DeleteTags", "SetSecurityGroups", "CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "patch", "create", "delete"},
+			func(prefix string) bool { return strings.HasPrefix(what, prefix) }) {
+			t.Errorf("it wrote %s", what)
+		}
+	}
+	if steps := s.plan(); len(steps) > 0 {
+		t.Errorf("after it, the plan is %q", steps)
+	}
+	taken := s.inventory()
+	s.startTheirs()
+	if diff := cmp.Diff(taken, s.inventory()); diff != "" {
+		t.Errorf("the controller, started by accident, changed\n%s", diff)
+	}
+	s.wrote = nil
+	if err := s.operate(); err != nil || len(s.wrote) > 0 {
+		t.Errorf("the operator wrote %q, %v", s.wrote, err)
+	}
+	s.releaseAll()
+	s.right("after they were given back")
+	if diff := cmp.Diff(before, s.inventory(ourShared)); diff != "" {
+		t.Errorf("after they were given back\n%s", diff)
+	}
+	if diff := cmp.Diff(objects, s.inCluster()); diff != "" {
+		t.Errorf("after they were given back\n%s", diff)
+	}
+	s.startTheirs()
+	if diff := cmp.Diff(before, s.inventory(ourShared)); diff != "" {
+		t.Errorf("after they were given back and the controller started\n%s", diff)
+	}
+}
+
+// ourShared begins the name of the security group that Fairlead makes for all of its load balancers. It goes with the
+// last of them.
+const ourShared = " fl-shared-"
+
+var cuts = flag.Int("cuts", 8, "at how many of the writes TestCutOffAnywhere cuts off")
+
+// TestCutOffAnywhere: both directions end the same after they were cut off at each write; after each, either controller
+// can be started.
+func TestCutOffAnywhere(t *testing.T) {
+	whole := newOneAndTwo(t)
+	before := whole.inventory()
+	whole.takeAll()
+	took := len(whole.wrote)
+	taken := whole.inventory()
+	whole.releaseAll()
+	all := len(whole.wrote)
+	t.Logf("%d writes to take over, %d to give back", took, all-took)
+	r := rand.New(rand.NewPCG(draw(t), 0))
+	for _, cut := range r.Perm(all)[:min(all, *cuts)] {
+		s := newOneAndTwo(t)
+		giving := cut >= took
+		if giving {
+			s.takeAll()
+			cut -= took
+		}
+		s.left = cut
+		was := "taking over"
+		step, rest := func() (bool, error) { return s.take(false) }, s.takeAll
+		if giving {
+			was, step, rest = "giving back", s.release, s.releaseAll
+		}
+		for range 4 {
+			done, err := step()
+			if err != nil {
+				break
+			}
+			if !done && giving {
+				s.replaceClass("ingress.k8s.aws/alb")
+			} else if !done {
+				s.replaceClass(ingress.ControllerName)
+			}
+		}
+		when := fmt.Sprintf("%s, cut off at %d of %d", was, cut, all)
+		s.left = -1
+		s.right(when)
+		s.startTheirs()
+		s.right(when + ", and the controller was started")
+		if err := s.operate(); err != nil {
+			t.Logf("%s: the operator: %v", when, err)
+		}
+		s.right(when + ", and both were started")
+		rest()
+		s.right(when + ", and gone on with")
+		if giving {
+			s.startTheirs()
+		}
+		want := taken
+		if giving {
+			want = before
+		}
+		// Started with a part of its bindings, the controller has another range of ports on the nodes, and keeps it.
+		if diff := cmp.Diff(less(want, " nodes "), s.inventory(ourShared, " nodes ")); diff != "" {
+			t.Errorf("%s, there is\n%s", when, diff)
+		}
+	}
+}
+
+// less returns the lines that have no such text.
+func less(lines []string, text string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, text) || strings.Contains(l, ourShared) })
+}
+
+// TestChangesAfterATakeover: an Ingress that changes afterwards is served by ordinary plans, without the controller, and
+// what is given back then is repaired by the controller without a wrong answer.
+func TestChangesAfterATakeover(t *testing.T) {
+	s := newOneAndTwo(t)
+	s.takeAll()
+	s.asTheirs(func() error {
+		ing := parse(t, theIngress("three", map[string]string{"group.name": "all", "scheme": "internet-facing", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "target-type": "ip"},
+			"b.example.com /x Exact api http", "b.example.com / Prefix web http", "d.example.com / Prefix api 80"))[0]
+		present := &networkingv1.Ingress{}
+		if err := s.kube.Get(t.Context(), client.ObjectKeyFromObject(ing), present); err != nil {
+			return err
+		}
+		ing.SetResourceVersion(present.GetResourceVersion())
+		ing.SetFinalizers(present.GetFinalizers())
+		return s.kube.Update(t.Context(), ing)
+	})
+	for range 3 {
+		if err := s.operate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.right("after a change")
+	if steps := s.plan(); len(steps) > 0 {
+		t.Errorf("after a change, the plan is %q", steps)
+	}
+	added := append(slices.Clone(someRequests), requestsOf([]string{"d.example.com"}, []string{"/", "/y"})...)
+	s.learn(added...)
+	s.releaseAll()
+	s.right("after it was given back")
+	wanted := s.asked
+	s.learn(someRequests...) // what the controller makes anew has no targets at first, as each new Service of its own
+	s.startTheirs()
+	s.right("after it was given back and the controller started")
+	s.asked = wanted
+	s.right("once the controller has made what is new")
+}
