@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/cli/cluster"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -23,10 +24,11 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-const adoptHelp = `Compare the load balancers that another controller made with those that the Ingresses
-ask for: which requests get another answer, which settings differ, which target group is the one of
-which Service, and which load balancer has no counterpart. All requests are compared. Nothing is
-changed, neither in the cluster nor in the cloud.
+const adoptHelp = `Take over load balancers that another controller made, where they are: addresses, rules and
+targets stay, and no Ingress changes. Without --yes, nothing is changed: the load balancers are compared
+with those that the Ingresses ask for: which requests get another answer, which settings differ, which
+target group is the one of which Service, and which load balancer has no counterpart. All requests are
+compared.
 
 --from alb finds what the AWS Load Balancer Controller made, by its tags. --cluster-name is the name that
 the controller has for this cluster (its own --cluster-name), since an account can have the load balancers
@@ -38,11 +40,19 @@ nothing asks for, since Fairlead leaves these as they are. What is not understoo
 With --live, what stands in the way of taking over is printed, too: that the controller runs, and its
 webhooks that refuse writes while it does not.
 
+With --yes, the load balancer of --key, or all, are taken over as far as that is possible now: first what
+the controller has made in the cluster is recorded and removed, its finalizers and TargetGroupBindings;
+then, once their Ingresses have a class of Fairlead, the tags of its resources are replaced. The controller
+has to be scaled to zero meanwhile. What differs needs --accept. The command can end anywhere, and be run
+again. fairlead release gives load balancers back. --finish deletes what that would need; --status says how
+far each load balancer is.
+
 Not compared are tags, client secrets (AWS returns none), reserved capacity, web ACLs of AWS WAF Classic,
 rules for outgoing traffic and, except whether there are any, the targets that are registered.
 
 Exit code 0: requests get the same answers, and no setting differs; 2: something differs; 3: some requests
-are less protected than now, or may be, or something is not understood; 1: an error, or nothing was compared.`
+are less protected than now, or may be, or something is not understood; 1: an error, or nothing was compared.
+With --yes, --finish or --status, 2: something is left to do.`
 
 const adoptExamples = `  # Do the load balancers answer as Fairlead would answer?
   fairlead adopt --from alb --cluster-name prod --provider aws --live
@@ -50,14 +60,22 @@ const adoptExamples = `  # Do the load balancers answer as Fairlead would answer
   # One of them
   fairlead adopt --from alb --cluster-name prod --provider aws --live --key alb/shop/@all/internet-facing
 
+  # Take this one over, then all
+  fairlead adopt --from alb --cluster-name prod --provider aws --live --key alb/shop/@all/internet-facing --yes
+  fairlead adopt --from alb --cluster-name prod --provider aws --live --all --yes
+
+  # How far are they?
+  fairlead adopt --from alb --cluster-name prod --provider aws --live --status
+
   # Those of these Ingresses, for a program to read
   fairlead adopt --from alb --cluster-name prod --provider aws --installation-id prod -f manifests/ -o json`
 
 // adopting has the load balancers that are compared.
 type adopting struct {
 	migrating
-	theirCluster string
-	key          string
+	chosen
+	theirCluster   string
+	status, finish bool
 }
 
 func newAdopt(with access.Clouds) *cobra.Command {
@@ -67,7 +85,7 @@ func newAdopt(with access.Clouds) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "adopt --from alb --cluster-name NAME -f FILE|DIR... | --live",
-		Short:   "Compare load balancers that another controller made with what the Ingresses ask for",
+		Short:   "Take over load balancers that another controller made, or compare them with the Ingresses",
 		Long:    adoptHelp,
 		Example: adoptExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +100,11 @@ func newAdopt(with access.Clouds) *cobra.Command {
 	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
 	cmd.Flags().StringVar(&in.theirCluster, "cluster-name", "",
 		"`NAME` that the other controller has for this cluster, in the tags of what it made")
-	cmd.Flags().StringVar(&in.key, "key", "", "compare only the load balancer of Fairlead with this `KEY`")
+	in.chosen.flags(cmd, "take over, or finish: change the cluster and the cloud")
+	cmd.Flags().BoolVar(&in.status, "status", false, "say how far the load balancers are that are taken over or given back")
+	cmd.Flags().BoolVar(&in.finish, "finish", false, "delete what giving load balancers back would need")
+	cmd.MarkFlagsMutuallyExclusive("status", "finish")
+	cmd.MarkFlagsMutuallyExclusive("status", "yes")
 	in.cluster.Flags(cmd.Flags())
 	with.Flags(cmd.Flags())
 	return cmd
@@ -94,8 +116,10 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 		return errors.New("which controller made the load balancers? --from alb is for the AWS Load Balancer Controller")
 	case a.live && a.FromFiles():
 		return errors.New("--live reads the Ingresses of the cluster, and no files: leave out one of them")
+	case (a.yes || a.status || a.finish) && !a.live:
+		return errors.New("--yes, --status and --finish are about a cluster: add --live")
 	}
-	if err := a.RequireFiles(a.live); err != nil {
+	if err := errors.Join(a.chosen.check(), a.RequireFiles(a.live)); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -108,7 +132,11 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 		return err
 	}
 	defer opened.Close()
-	cloud := providers.ReadOnly(opened.Term())
+	term := opened.Term()
+	if a.status || a.finish {
+		return a.about(cmd, term, format)
+	}
+	cloud := providers.ReadOnly(term)
 	found, err := a.find(ctx, cloud)
 	if err != nil {
 		return err
@@ -119,6 +147,10 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 	}
 	report := a.compare(found, wanted)
 	report.InTheWay = a.inTheWay(ctx)
+	if a.yes {
+		report.Progress, err = a.take(ctx, term, found, wanted)
+		return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what was done"), err, unfinished(report.Progress))
+	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
 		return err
 	}
@@ -153,16 +185,16 @@ func (a *adopting) inTheWay(ctx context.Context) []string {
 
 // find returns the load balancers that the controller made.
 func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Other, error) {
-	facts, err := cloud.Lookup(ctx, lb.Questions{Others: adopt.OfController()})
+	found, err := adoption.Others(ctx, cloud)
+	if errors.Is(err, adoption.ErrCannotSay) {
+		return nil, fmt.Errorf("the provider %s cannot say which load balancers others made", a.Provider.First())
+	}
 	if err != nil {
 		return nil, err
 	}
-	if facts.Others == nil {
-		return nil, fmt.Errorf("the provider %s cannot say which load balancers others made", a.Provider.First())
-	}
 	clusters := map[string]int{}
-	for i := range facts.Others {
-		clusters[adopt.ClusterOf(&facts.Others[i])]++
+	for i := range found {
+		clusters[adopt.ClusterOf(&found[i])]++
 	}
 	if a.theirCluster == "" {
 		var all []string
@@ -172,7 +204,7 @@ func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Oth
 		return nil, fmt.Errorf("which cluster? --cluster-name is the name that the controller has for it; found: %s",
 			strings.Join(append(all, "nothing else"), ", "))
 	}
-	return facts.Others, nil
+	return found, nil
 }
 
 // wanted returns the load balancers that Ingresses of the dialect ask for.
@@ -193,8 +225,8 @@ func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ing
 }
 
 // compare compares each load balancer that was found with the one that is wanted.
-func (a *adopting) compare(found []lb.Other, wanted []program.Wanted) adoption {
-	report := adoption{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}}
+func (a *adopting) compare(found []lb.Other, wanted []program.Wanted) takeovers {
+	report := takeovers{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}}
 	for _, p := range adopt.Pairs(found, program.Plain(wanted), a.theirCluster) {
 		switch {
 		case p.Found != nil && adopt.ClusterOf(p.Found) != a.theirCluster:

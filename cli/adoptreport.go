@@ -17,8 +17,8 @@ import (
 
 // This file has the report of adopt.
 
-// An adoption is the JSON that adopt prints: keys may be added, and none may change.
-type adoption struct {
+// takeovers are the JSON that adopt prints: keys may be added, and none may change.
+type takeovers struct {
 	Cluster       string          `json:"cluster"` // as the other controller names it
 	LoadBalancers []foundBalancer `json:"loadBalancers"`
 	// Alone are load balancers that were found and are not wanted, or that are wanted and were not found.
@@ -27,6 +27,8 @@ type adoption struct {
 	OtherClusters int `json:"otherClusters"`
 	// InTheWay says what stands in the way of taking the load balancers over; nothing if the cluster is not read.
 	InTheWay []string `json:"inTheWay"`
+	// Progress says what was done with --yes.
+	Progress []progress `json:"progress,omitempty"`
 	// Answers has the requests that get another answer, and the settings of exposure. Before is what the load
 	// balancers that were found do.
 	Answers comparison.Report `json:"answers"`
@@ -66,7 +68,7 @@ type foundBalancer struct {
 }
 
 // add adds a load balancer that was compared.
-func (r *adoption) add(p adopt.Pair, c adopt.Comparison) {
+func (r *takeovers) add(p adopt.Pair, c adopt.Comparison) {
 	none := func(all []string) []string { return append([]string{}, all...) }
 	r.LoadBalancers = append(r.LoadBalancers, foundBalancer{
 		Name: p.Found.Name, Handle: p.Found.Handle, Key: p.Wanted.LoadBalancer.Key, For: adopt.Stack(p.Found),
@@ -78,7 +80,7 @@ func (r *adoption) add(p adopt.Pair, c adopt.Comparison) {
 }
 
 // finish adds the answers that differ.
-func (r *adoption) finish() {
+func (r *takeovers) finish() {
 	all := compare.Report{Changes: []compare.Change{}, Exposures: []compare.Exposure{}, Undecided: []compare.Undecided{}}
 	for _, one := range r.compared {
 		all.Changes = append(all.Changes, one.Changes...)
@@ -89,10 +91,10 @@ func (r *adoption) finish() {
 }
 
 // differs reports whether anything is not the same.
-func (r adoption) differs() bool { return r.differ()+len(r.Alone) > 0 }
+func (r takeovers) differs() bool { return r.differ()+len(r.Alone) > 0 }
 
 // differ returns how many load balancers differ.
-func (r adoption) differ() (n int) {
+func (r takeovers) differ() (n int) {
 	for _, b := range r.LoadBalancers {
 		if !b.Same {
 			n++
@@ -102,12 +104,12 @@ func (r adoption) differ() (n int) {
 }
 
 // odd reports whether something is not understood.
-func (r adoption) odd() bool {
+func (r takeovers) odd() bool {
 	return slices.ContainsFunc(r.LoadBalancers, func(b foundBalancer) bool { return len(b.NotUnderstood) > 0 })
 }
 
 // Text is for output.Report.
-func (r adoption) Text(colour output.Palette) string {
+func (r takeovers) Text(colour output.Palette) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
@@ -140,6 +142,12 @@ func (r adoption) Text(colour output.Palette) string {
 	}
 	for _, what := range r.InTheWay {
 		line("  %s", what)
+	}
+	for _, p := range r.Progress {
+		b.WriteByte('\n')
+		for _, text := range p.lines() {
+			line("%s", text)
+		}
 	}
 	b.WriteByte('\n')
 	return b.String() + r.Answers.Text(colour)
@@ -181,4 +189,4 @@ func (f foundBalancer) lines() []string {
 }
 
 // Markdown is for output.Report.
-func (r adoption) Markdown() string { return "```\n" + r.Text(false) + "```\n" }
+func (r takeovers) Markdown() string { return "```\n" + r.Text(false) + "```\n" }

@@ -135,7 +135,7 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 	})
 	addGroup(root, "About files or a cluster:", newPlan(with.Clouds), newDiff(with.Clouds),
 		newVerify(with.Clouds), newReplay(with.Clouds), newExplain(with.Clouds),
-		newValidate(with.Clouds), newMigrate(with.Clouds), newAdopt(with.Clouds), newDemo(with.Clouds))
+		newValidate(with.Clouds), newMigrate(with.Clouds), newAdopt(with.Clouds), newRelease(with.Clouds), newDemo(with.Clouds))
 	addGroup(root, "The operator and its clouds:", newRun(with.Clouds),
 		newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds), newProvider())
 	root.AddCommand(newVersion())

@@ -38,7 +38,7 @@ func schemas(strict bool) map[string]map[string]any {
 		"verify":      s.of(reflect.TypeFor[verifyReport]()),
 		"replay":      s.of(reflect.TypeFor[traffic.Report]()),
 		"migrate":     s.of(reflect.TypeFor[migration]()),
-		"adopt":       s.of(reflect.TypeFor[adoption]()),
+		"adopt":       s.of(reflect.TypeFor[takeovers]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},
 		"explain-all": s.of(reflect.TypeFor[[]diag.Diagnostic]()),

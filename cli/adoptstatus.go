@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/controllers/adoption"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file says how far load balancers are, and finishes those that are taken over.
+
+// A standing is the JSON of adopt --status, adopt --finish and release: keys may be added, and none may change.
+type standing struct {
+	LoadBalancers []progress `json:"loadBalancers"`
+}
+
+// Text is for output.Report.
+func (s standing) Text(output.Palette) string {
+	if len(s.LoadBalancers) == 0 {
+		return "No load balancer is taken over, or was prepared for it.\n"
+	}
+	var b strings.Builder
+	for _, p := range s.LoadBalancers {
+		for _, text := range p.lines() {
+			b.WriteString(printable.Line(text) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Markdown is for output.Report.
+func (s standing) Markdown() string { return "```\n" + s.Text(false) + "```\n" }
+
+// about says how far load balancers are, or finishes those that were chosen.
+func (a *adopting) about(cmd *cobra.Command, cloud providers.Provider, format output.Format) error {
+	ctx := cmd.Context()
+	taker, err := a.taker(cloud)
+	if err != nil {
+		return err
+	}
+	all, err := taker.Records.List(ctx)
+	if err != nil {
+		return err
+	}
+	report := standing{LoadBalancers: []progress{}}
+	for _, r := range all {
+		if r.Cluster != a.theirCluster && a.theirCluster != "" || !a.covers(r.Key) {
+			continue
+		}
+		var did progress
+		if did, err = a.aboutOne(ctx, taker, r); err != nil {
+			break
+		}
+		report.LoadBalancers = append(report.LoadBalancers, did)
+	}
+	return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "the state"), err, unfinished(report.LoadBalancers))
+}
+
+func (a *adopting) aboutOne(ctx context.Context, taker *adoption.Taker, r adoption.Record) (progress, error) {
+	did := progress{Key: r.Key, Name: r.Name}
+	did.State = r.State
+	if a.finish && a.yes {
+		found, err := taker.Cloud.Found(ctx, r.Handle)
+		if err == nil && found == nil {
+			err = fmt.Errorf("load balancer %s is gone", r.Name)
+		}
+		if err != nil {
+			return did, err
+		}
+		did.Outcome, err = taker.Finish(ctx, found, r)
+		if did.Done() && err == nil {
+			did.Next = "nothing: it can no longer be given back"
+		}
+		return did, err
+	}
+	if a.finish {
+		did.Next = "with --yes, the former tags, target groups that no rule names and the record are deleted, and it can no longer " +
+			"be given back"
+		return did, nil
+	}
+	did.Next = nextOf(r)
+	var err error
+	did.Holders, err = taker.Status(ctx, r)
+	return did, err
+}
+
+// nextOf says what to do with a load balancer in its state.
+func nextOf(r adoption.Record) string {
+	since := "since " + r.Since.UTC().Format(time.RFC3339)
+	switch r.State {
+	case adoption.Taken:
+		return "Fairlead serves it " + since + "; fairlead release gives it back, and fairlead adopt --finish ends that"
+	case adoption.Releasing, adoption.Returned:
+		return "it is being given back " + since + ": fairlead release --yes goes on"
+	}
+	return "it is being taken over " + since + ": fairlead adopt --yes goes on"
+}

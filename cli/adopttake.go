@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/cluster"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/controllers/adoption"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file takes load balancers over with the rights of the user.
+
+// chosen are the load balancers that a command changes, and the consents.
+type chosen struct {
+	key    string
+	all    bool
+	yes    bool
+	accept []string
+}
+
+func (c *chosen) flags(cmd *cobra.Command, doing string) {
+	cmd.Flags().StringVar(&c.key, "key", "", "only the load balancer of Fairlead with this `KEY`")
+	cmd.Flags().BoolVar(&c.all, "all", false, "all load balancers, with --yes")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, doing)
+	cmd.Flags().StringArrayVar(&c.accept, "accept", nil,
+		"consent to what differs, or is lost, of the load balancer with this `KEY`; may be repeated")
+}
+
+// check returns an error for flags that do not go together.
+func (c *chosen) check() error {
+	switch {
+	case c.yes && (c.key == "") == !c.all:
+		return errors.New("which load balancers? with --yes, --key names one of them, and --all is for all")
+	case !c.yes && c.all:
+		return errors.New("--all is for --yes: without it, all are printed")
+	case !c.yes && len(c.accept) > 0:
+		return errors.New("--accept is for --yes")
+	}
+	return nil
+}
+
+// covers reports whether a load balancer is chosen.
+func (c *chosen) covers(key lb.Key) bool { return c.key == "" || c.key == string(key) }
+
+func (c *chosen) accepts(key lb.Key) bool { return slices.Contains(c.accept, string(key)) }
+
+// A progress says how far a load balancer has come.
+type progress struct {
+	Key  lb.Key `json:"key"`
+	Name string `json:"name"`
+	adoption.Outcome
+	// Holders say whose its parts are.
+	Holders []string `json:"holders,omitempty"`
+	// Next is what to do now.
+	Next string `json:"next,omitempty"`
+}
+
+// lines describes a progress for people.
+func (p progress) lines() []string {
+	out := []string{fmt.Sprintf("%s, %s: %s", p.Name, p.Key, p.State)}
+	for _, list := range []struct {
+		title string
+		of    []string
+	}{
+		{"now", p.Holders}, {"in the way", p.Obstacles}, {"waits", p.Switch}, {"cannot be restored", p.Lost},
+		{"the controller will change", p.Changes},
+	} {
+		for _, text := range list.of {
+			out = append(out, fmt.Sprintf("  %s: %s", list.title, text))
+		}
+	}
+	if p.Next != "" {
+		out = append(out, "  next: "+p.Next)
+	}
+	return out
+}
+
+// taker returns what takes load balancers over.
+func (m *migrating) taker(cloud providers.Provider) (*adoption.Taker, error) {
+	adopter, can := providers.AdopterOf(cloud, "")
+	if !can {
+		return nil, fmt.Errorf("the provider %s cannot take load balancers over", m.Provider.First())
+	}
+	kube, err := m.cluster.Client()
+	if err != nil {
+		return nil, err
+	}
+	out := adoption.NewTaker(kube, adopter, records.NewAdoptionStore(kube, kube, m.cluster.Namespace))
+	live := cluster.Live{Client: kube}
+	out.InTheWay = func(ctx context.Context) ([]string, error) { return live.InTheWay(ctx, time.Now()) }
+	return out, nil
+}
+
+// take takes over the load balancers that were chosen, as far as that is possible now.
+func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []lb.Other, wanted []program.Wanted,
+) (out []progress, err error) {
+	taker, err := a.taker(cloud)
+	if err != nil {
+		return nil, err
+	}
+	members := map[lb.Key][]string{}
+	for _, w := range wanted {
+		members[w.LoadBalancer.Key] = w.Members
+	}
+	for _, p := range adopt.Pairs(found, program.Plain(wanted), a.theirCluster) {
+		if p.Found == nil || p.Wanted == nil {
+			continue
+		}
+		key := p.Wanted.LoadBalancer.Key
+		one, err := taker.TakeFound(ctx, p.Found.Handle, *p.Wanted, members[key], a.accepts(key), requests.OfCommand)
+		did := progress{Key: key, Name: p.Found.Name, Outcome: one}
+		switch {
+		case len(one.Switch) > 0:
+			did.Next = "give these Ingresses a class of Fairlead, and run this command again: replace their IngressClass, whose " +
+				"controller cannot be changed, or change their ingressClassName (docs/how-to/keep-your-load-balancers.md)"
+		case one.Done() && err == nil:
+			did.Next = "the operator serves it; fairlead adopt --finish deletes what giving it back would need"
+		}
+		out = append(out, did)
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// unfinished is the error of a command after which something is left to do.
+func unfinished(all []progress) error {
+	for _, p := range all {
+		if !p.Done() {
+			return errToDo
+		}
+	}
+	return nil
+}

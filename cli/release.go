@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/controllers/adoption"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+const releaseHelp = `Give load balancers back to the controller that they were taken over from: the tags of their
+resources are again as they were and, once their Ingresses have their former class, so are the finalizers
+and TargetGroupBindings of the controller. Fairlead's are removed. Then the controller can be started.
+
+Without --yes, nothing is changed: the command says what is given back, what cannot be restored, and what
+the controller will change when it starts. That is nothing if nothing has changed since; otherwise, no
+request gets another answer by it, except that what the controller makes anew has no targets for some
+seconds.
+
+With --yes, the load balancer of --key, or all, are given back as far as that is possible now. The command
+can end anywhere, and be run again. The operator leaves a load balancer as it is from the first step on.
+
+Exit code 0: all is given back; 2: something is left to do; 1: an error.`
+
+const releaseExamples = `  # What would be given back?
+  fairlead release --provider aws
+
+  # Give one load balancer back
+  fairlead release --provider aws --key alb/shop/@all/internet-facing=k8s-shop-1234567890 --yes`
+
+// releasing has the load balancers that are given back.
+type releasing struct {
+	migrating
+	chosen
+}
+
+func newRelease(with access.Clouds) *cobra.Command {
+	var (
+		in     releasing
+		format output.Format
+	)
+	cmd := &cobra.Command{
+		Use:     "release",
+		Short:   "Give load balancers back to the controller that they were taken over from",
+		Long:    releaseHelp,
+		Example: releaseExamples,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return in.run(cmd, with, format) },
+	}
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format, output.Markdown)
+	in.chosen.flags(cmd, "give back: change the cluster and the cloud")
+	in.cluster.Flags(cmd.Flags())
+	with.Flags(cmd.Flags())
+	return cmd
+}
+
+func (r *releasing) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
+	if err := r.chosen.check(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	opened, err := r.Provider.Live(ctx, with, r.cluster.Environment())
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	cloud := opened.Term()
+	taker, err := r.taker(cloud)
+	if err != nil {
+		return err
+	}
+	found, err := adoption.Others(ctx, cloud)
+	if err != nil {
+		return err
+	}
+	report := standing{LoadBalancers: []progress{}}
+	for i := range found {
+		var did *progress
+		if did, err = r.one(ctx, taker, cloud, &found[i]); err != nil {
+			break
+		}
+		if did != nil {
+			report.LoadBalancers = append(report.LoadBalancers, *did)
+		}
+	}
+	return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what is given back"), err, unfinished(report.LoadBalancers))
+}
+
+// one gives one load balancer back, or says what that would be; nil if it is not taken over.
+func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud providers.Provider, found *lb.Other) (*progress, error) {
+	record, key, err := taker.Owned(ctx, found)
+	if err != nil || key == "" || !r.covers(key) {
+		return nil, err
+	}
+	did := &progress{Key: key, Name: found.Name}
+	if !r.yes {
+		seen, err := cloud.Observe(ctx, key, false)
+		if err != nil {
+			return did, err
+		}
+		did.State, did.Lost, did.Changes = record.State, adoption.Lost(record), adopt.Changed(seen, found.Tags)
+		did.Next = "fairlead release --yes gives it back"
+		return did, nil
+	}
+	remembered, err := records.Remembered(ctx, taker.Kube, r.cluster.Namespace)
+	if err != nil {
+		return did, err
+	}
+	members := map[string]bool{}
+	for name := range record.Finalizers {
+		members[name] = true
+	}
+	for name := range remembered[key].Members {
+		members[name] = true
+	}
+	if did.Outcome, err = taker.ReleaseFound(ctx, found.Handle, key, slices.Sorted(maps.Keys(members)), r.accepts(key)); err != nil {
+		return did, err
+	}
+	switch {
+	case len(did.Switch) > 0:
+		did.Next = "give these Ingresses their former class, and run this command again" + classesOf(record)
+	case did.Done():
+		did.Next = "the controller can be started"
+	}
+	return did, nil
+}
+
+// classesOf returns the recorded IngressClasses in YAML.
+func classesOf(record adoption.Record) string {
+	out := ""
+	for _, class := range record.Classes {
+		text, err := yaml.Marshal(class)
+		if err != nil {
+			return out // API types always marshal
+		}
+		out += fmt.Sprintf(". The IngressClass was: %s", text)
+	}
+	return out
+}
