@@ -13,6 +13,17 @@ import (
 
 // This file has the states of a load balancer that is taken over, and its bindings, which are most of its record.
 
+// DefaultKeepOld is KeepOld of a class that does not say it.
+const DefaultKeepOld = 7 * 24 * time.Hour
+
+// KeepsOld returns how long parts of the other controller that are no longer used stay.
+func (a *Adoption) KeepsOld() time.Duration {
+	if a.KeepOld == nil {
+		return DefaultKeepOld
+	}
+	return a.KeepOld.Duration
+}
+
 // The states of a load balancer that is taken over, in their order.
 const (
 	AdoptionRecorded  = "Recorded"
