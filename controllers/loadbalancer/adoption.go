@@ -51,6 +51,7 @@ func (r *Reconciler) forgetIfAdopted(g *gather.Snapshot) {
 // are registered until then, as under a pause: Pods come and go, and the other controller does not run.
 func (r *Reconciler) hold(ctx context.Context, g *gather.Snapshot) error {
 	r.forgetIfAdopted(g)
+	r.backlog.End(g.Key) // no change of it is late
 	if g.Adoption.State == v1alpha1.AdoptionReturned {
 		return r.letGo(ctx, g)
 	}

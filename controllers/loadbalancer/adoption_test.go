@@ -62,8 +62,12 @@ func TestNothingIsMadeWhileALoadBalancerIsTakenOver(t *testing.T) {
 			t.Errorf("%s: before the operator has read it, it is heeded", state)
 		}
 		before := b.ingress()
+		b.backlog.NoteChange(benchKey)
 		for range 2 {
 			b.reconciles()
+		}
+		if late := b.OldestChange(); late > 0 {
+			t.Errorf("%s: a change is %s late", state, late)
 		}
 		b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonTakingOver)
 		if keys, err := b.cloud.List(t.Context()); err != nil || len(keys) > 0 || b.cloud.Observations > 0 {
