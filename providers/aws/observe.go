@@ -199,7 +199,7 @@ func (p *Provider) readCertificates(
 
 // readTags reads the tags of the load balancer, its listeners and its target groups. The index of
 // tags may be out of date, so its tags of a target group count only where this process has not
-// written them.
+// written them, and no other one gives it back.
 func (p *Provider) readTags(
 	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
 ) error {
@@ -214,7 +214,7 @@ func (p *Provider) readTags(
 	for _, g := range l.Groups {
 		arn := aws.ToString(g.TargetGroupArn)
 		if tags := indexed[arn]; l.Deep || tags[client.TagDigest] == "" ||
-			p.targetGroups.Has(l.Key, arn) {
+			p.targetGroups.Has(l.Key, arn) || client.WasOthers(tags) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags

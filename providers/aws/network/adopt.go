@@ -2,8 +2,10 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -80,8 +82,22 @@ func (f *Firewalls) Dismiss(ctx context.Context, key lb.Key, arn string, ports [
 		}
 	}
 	f.forgetGroups(key)
-	return f.nodes.removeFirewall(ctx, key, "")
+	for end := time.Now().Add(detachPatience); ; {
+		err := f.nodes.removeFirewall(ctx, key, "")
+		if !errors.Is(err, providers.ErrPending) || time.Now().After(end) {
+			return err
+		}
+		if err := client.Pause(ctx, detachPause); err != nil {
+			return err
+		}
+	}
 }
+
+// Load balancers use a security group for some seconds after it was taken from them.
+const (
+	detachPause    = 2 * time.Second
+	detachPatience = 20 * time.Second
+)
 
 // admitAlso reports whether the nodes admit one of others on each of some ports on which they admit a security group.
 func (n *Nodes) admitAlso(ctx context.Context, one string, others []string, ports []int32) (bool, error) {
