@@ -209,12 +209,7 @@ func TestWhatWasChangedIsGivenBack(t *testing.T) {
 		}
 		k.retag(k.cloud.Return(o))
 		*k.policy = adopters(t, adoption)
-		err := k.cloud.Dismiss(k.Context(), k.found(), k.key)
-		for errors.Is(err, providers.ErrPending) { // AWS uses its security group for a while
-			time.Sleep(10 * time.Second)
-			err = k.cloud.Dismiss(k.Context(), k.found(), k.key)
-		}
-		if err != nil {
+		if err := k.cloud.Dismiss(k.Context(), k.found(), k.key); err != nil {
 			t.Error(err)
 		}
 		after := k.tags()
@@ -243,6 +238,34 @@ func TestWhatWasChangedIsGivenBack(t *testing.T) {
 		}
 		if fences := k.fences(); len(fences["shared"]) > 0 || slices.ContainsFunc(fences["nodes"], func(r string) bool { return strings.HasSuffix(r, " shared") }) {
 			t.Errorf("what admitted it is left: %v", fences)
+		}
+	})
+}
+
+// TestTheIndexTellsOfWhatWasGivenBack: it lags, and the load balancer is gone by then. Nothing of the controller's is deleted.
+func TestTheIndexTellsOfWhatWasGivenBack(t *testing.T) {
+	o := usual()
+	o.Indexing = 10 * time.Hour
+	inTakeover(t, o, twoIngresses(), func(k *takeover) {
+		time.Sleep(time.Minute)
+		k.take()
+		k.settle()
+		time.Sleep(20 * time.Hour)
+		*k.policy = adopters(t, adoption)
+		k.retag(k.cloud.Return(k.found()))
+		for _, l := range k.made.listeners {
+			_, err := k.made.api.DeleteListener(k.Context(), &elbapi.DeleteListenerInput{ListenerArn: l.ListenerArn})
+			k.made.must(err)
+		}
+		_, err := k.made.api.DeleteLoadBalancer(k.Context(), &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: k.made.balancer.LoadBalancerArn})
+		k.made.must(err)
+		time.Sleep(time.Hour)
+		k.restart()
+		k.Ingresses = nil
+		before := k.sim.Inventory()
+		k.settle()
+		if diff := gocmp.Diff(before, k.sim.Inventory()); diff != "" {
+			t.Errorf("(-before +after): %s", diff)
 		}
 	})
 }
