@@ -1,24 +1,26 @@
 // Package adoption takes load balancers over from the AWS Load Balancer Controller where they are, and gives them back.
 //
-// It hides the order in which that is done. In each state between, one controller owns each resource, and the other one,
-// started by accident, changes nothing that is not its own:
+// It hides the order in which that is done. In each state between, at most one controller owns each resource, and the other
+// one, started by accident, changes nothing that is not its own:
 //
-//	state       Ingresses' class   their finalizers, bindings   tags of resources   the controller, if started
+//	state       Ingresses' class   their finalizers, bindings   tags of resources     the controller, if started
 //	-----------------------------------------------------------------------------------------------------------------------
-//	(none)      its own            there                        its own             works as ever
-//	Recorded    its own            some are removed             its own             makes them again
-//	Prepared    its own            none                         its own             makes them again
-//	Prepared    Fairlead's         none                         its own, then       sees no Ingress of its own
+//	(none)      its own            there                        its own               works as ever
+//	Recorded    its own            some are removed             its own               makes them again
+//	Recorded    its own            none                         some are no one's     fails: the names are taken
+//	Prepared    its own            none                         no one's              fails: the names are taken
+//	Prepared    Fairlead's         none                         no one's, then        sees no Ingress of its own
 //	                                                            Fairlead's
-//	Taken       Fairlead's         none                         Fairlead's          sees no Ingress of its own
-//	Releasing   Fairlead's         none                         Fairlead's, then    sees no Ingress of its own
+//	Taken       Fairlead's         none                         Fairlead's            sees no Ingress of its own
+//	Releasing   Fairlead's         none                         Fairlead's, then      sees no Ingress of its own
 //	                                                            its own
-//	Returned    Fairlead's         none                         its own             sees no Ingress of its own
-//	Returned    its own            come back                    its own             works as ever
+//	Returned    Fairlead's         none                         its own               sees no Ingress of its own
+//	Returned    its own            come back                    its own               works as ever
 //
-// Two orders would do harm. An Ingress with its finalizer and a class that is not its own is one that leaves: it deletes
-// the load balancer (its pkg/ingress/group_loader.go and controllers/ingress/group_controller.go). An Ingress of its class
-// whose load balancer has no tags of its own gets a new one: of the name of the present one.
+// A controller that fails adds its finalizers to the Ingresses, and no more. Another order would do harm: an Ingress with its
+// finalizer, a class that is not its own and resources with its tags is one that leaves, and it deletes the load balancer
+// (its pkg/ingress/group_loader.go and controllers/ingress/group_controller.go). So its tags go before the class does, and
+// Fairlead's come after, since the operator deletes what has its tags and no Ingress.
 package adoption
 
 import (
@@ -27,6 +29,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -199,18 +202,58 @@ func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
 	if out.Switch, err = t.ofController(ctx, c.Members, true); err != nil || len(out.Switch) > 0 {
 		return out, err
 	}
-	changes, err := t.Cloud.Claim(c.Found, c.Takeover())
-	if err != nil {
+	if err := t.retag(ctx, c, r.Key, nil); err != nil {
 		return out, fmt.Errorf("taking %s over: %w", name, err)
-	}
-	for _, change := range changes {
-		if err := t.Cloud.Retag(ctx, r.Key, change); err != nil {
-			return out, fmt.Errorf("taking %s over: %w", name, err)
-		}
 	}
 	err = t.enter(ctx, &r, Taken)
 	out.State = r.State
 	return out, err
+}
+
+// retag makes the changes of tags of a takeover, or a part of each. The tags are read again: they have changed since.
+func (t *Taker) retag(ctx context.Context, c Candidate, key lb.Key, part func(lb.TagChange) lb.TagChange) error {
+	var err error
+	if c.Found, err = t.find(ctx, c.Found.Handle); err != nil {
+		return err
+	}
+	changes, err := t.Cloud.Claim(c.Found, c.Takeover())
+	if err != nil {
+		return err
+	}
+	for _, change := range merged(changes, part) {
+		if err := t.Cloud.Retag(ctx, key, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merged returns a part of changes, those that are equal as one.
+func merged(changes []lb.TagChange, part func(lb.TagChange) lb.TagChange) (out []lb.TagChange) {
+	if part == nil {
+		return changes
+	}
+	for _, change := range changes {
+		change = part(change)
+		at := slices.IndexFunc(out, func(o lb.TagChange) bool {
+			return maps.Equal(o.Add, change.Add) && slices.Equal(o.Remove, change.Remove)
+		})
+		switch {
+		case len(change.Add)+len(change.Remove) == 0:
+		case at < 0:
+			out = append(out, change)
+		default:
+			out[at].Handles = append(slices.Clip(out[at].Handles), change.Handles...)
+		}
+	}
+	return out
+}
+
+// disowning is the part of a change that takes the tags of the controller away.
+func disowning(c lb.TagChange) lb.TagChange {
+	add := maps.Clone(c.Add)
+	maps.DeleteFunc(add, func(name, _ string) bool { return !strings.HasPrefix(name, adopt.Was) })
+	return lb.TagChange{Handles: c.Handles, Add: add, Remove: c.Remove}
 }
 
 // former returns a load balancer with its former tags.
@@ -260,8 +303,8 @@ func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string,
 	return append(out, way...), err
 }
 
-// prepare records what the controller has made in the cluster, and removes it. Until the class of the Ingresses changes,
-// the controller would make it again.
+// prepare records what the controller has made in the cluster, and removes it, and then the tags by which the controller
+// finds its resources.
 func (t *Taker) prepare(ctx context.Context, c Candidate, r *Record) error {
 	if r.State == Taken {
 		return nil
@@ -295,6 +338,9 @@ func (t *Taker) prepare(ctx context.Context, c Candidate, r *Record) error {
 		return err
 	}
 	if err := t.removeFinalizers(ctx, their.finalizers); err != nil {
+		return err
+	}
+	if err := t.retag(ctx, c, r.Key, disowning); err != nil {
 		return err
 	}
 	return t.enter(ctx, r, Prepared)

@@ -176,7 +176,7 @@ func TestFridayAndMonday(t *testing.T) {
 		t.Errorf("after it, the plan is %q", steps)
 	}
 	taken := s.inventory()
-	s.startTheirs()
+	s.accident()
 	if diff := cmp.Diff(taken, s.inventory()); diff != "" {
 		t.Errorf("the controller, started by accident, changed\n%s", diff)
 	}
@@ -243,7 +243,7 @@ func TestCutOffAnywhere(t *testing.T) {
 		when := fmt.Sprintf("%s, cut off at %d of %d", was, cut, all)
 		s.left = -1
 		s.right(when)
-		s.startTheirs()
+		s.accident()
 		s.right(when + ", and the controller was started")
 		if err := s.operate(); err != nil {
 			t.Logf("%s: the operator: %v", when, err)
@@ -305,4 +305,29 @@ func TestChangesAfterATakeover(t *testing.T) {
 	s.right("after it was given back and the controller started")
 	s.asked = wanted
 	s.right("once the controller has made what is new")
+}
+
+// TestAccidentsOnTheWay: the controller is started by accident before and after the user replaces the class, and again.
+func TestAccidentsOnTheWay(t *testing.T) {
+	for name, class := range map[string]bool{"with its class": false, "with the class of Fairlead": true} {
+		s := newOneAndTwo(t)
+		if done, err := s.take(false); done || err != nil {
+			t.Fatal(done, err)
+		}
+		before := s.inventory()
+		s.accident()
+		if class {
+			s.replaceClass(ingress.ControllerName)
+			s.accident()
+		}
+		s.right(name)
+		if diff := cmp.Diff(before, s.inventory()); diff != "" {
+			t.Errorf("%s, it changed\n%s", name, diff)
+		}
+		s.takeAll()
+		s.right(name + ", once it is taken over")
+		if steps := s.plan(); len(steps) > 0 {
+			t.Errorf("%s, the plan is then %q", name, steps)
+		}
+	}
 }

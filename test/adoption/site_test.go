@@ -187,6 +187,21 @@ func (s *site) startTheirs() {
 	s.asTheirs(func() error { return c.Pass(s.Context()) })
 }
 
+// accident starts the other controller where it is not to run. It may fail.
+func (s *site) accident() {
+	s.Helper()
+	c := s.options
+	config := s.sim.OwnersConfig()
+	c.Client, c.ELB, c.EC2, c.ACM = s.kube, s.elb, s.ec2, acm.NewFromConfig(config)
+	c.ClusterName, c.VPC = albsim.Cluster, albsim.VPC
+	s.asTheirs(func() error {
+		if err := c.Pass(s.Context()); err != nil {
+			s.Logf("started by accident, the controller failed: %.120s", err)
+		}
+		return nil
+	})
+}
+
 // objects reads what is compiled.
 func (s *site) objects() ingress.Objects {
 	s.Helper()
