@@ -79,18 +79,20 @@ func KeptIn(tags map[string]string) []string { return strings.Fields(tags[client
 func (f *Firewalls) setTaken(l *look.Look, indexed map[string]map[string]string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	of := taken{name: f.taken[l.Key].name}
 	if l.Balancer != nil {
 		tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
-		f.taken[l.Key] = taken{client.UnquoteTag(tags[client.TagFirewall]), KeptIn(tags)}
-		return
-	}
-	name := f.taken[l.Key].name
-	for _, tags := range indexed {
-		if tags[client.TagFirewall] != "" {
-			name = client.UnquoteTag(tags[client.TagFirewall])
+		of = taken{client.UnquoteTag(tags[client.TagFirewall]), KeptIn(tags)}
+	} else {
+		for _, tags := range indexed {
+			if tags[client.TagFirewall] != "" {
+				of.name = client.UnquoteTag(tags[client.TagFirewall])
+			}
 		}
 	}
-	f.taken[l.Key] = taken{name: name}
+	if f.taken[l.Key] = of; of.name == "" && len(of.kept) == 0 {
+		delete(f.taken, l.Key)
+	}
 }
 
 // TagsFor returns the tags that a load balancer has for what it has of others.
