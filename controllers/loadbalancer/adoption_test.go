@@ -304,3 +304,36 @@ func TestALoadBalancerThatIsTakenOverHasLostNoRecord(t *testing.T) {
 		b.says(v1alpha1.ConditionProgrammed, want)
 	}
 }
+
+// Where no operator runs while a load balancer is given back, the next one finds nothing of it.
+func TestALoadBalancerIsGivenBackWithoutAnOperator(t *testing.T) {
+	b := newBench(t, ask("shop.example"), service())
+	b.place()
+	b.adopt(v1alpha1.AdoptionTaken)
+	b.settle()
+	b.reconciles()
+	a := b.adopt(v1alpha1.AdoptionReturned)
+	now := b.ingress()
+	status := now.Status
+	now.Finalizers, now.Spec.IngressClassName = nil, new("alb") // as who gives it back does
+	if err := b.Update(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Adoptions.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	rules := b.rules()
+	b.succeed()
+	b.Cloud = providers.ReadOnly(b.cloud)
+	b.observer.cloud = others{b.cloud}
+	b.place()
+	if err := b.Records.Ready(t.Context()); err != nil || len(b.Records.Keys()) > 0 {
+		t.Errorf("records are left of %q, error %v", b.Records.Keys(), err)
+	}
+	for range 2 {
+		b.reconciles()
+	}
+	if after := b.ingress(); !equality.Semantic.DeepEqual(after.Status, status) || len(after.Finalizers) > 0 || b.rules() != rules {
+		t.Errorf("the Ingress is %v, and there are %d rules", after, b.rules())
+	}
+}

@@ -178,11 +178,19 @@ func (s *AdoptionStore) create(ctx context.Context, a *Adoption, name string) (*
 	return nil, fmt.Errorf("creating LoadBalancer %s: %w", name, err)
 }
 
-// Delete deletes a record, unless another writer has changed it since it was read.
+// Delete deletes a record, unless another writer has changed it since it was read. With the record of a load balancer that
+// was given back goes the report on it, as the operator drops it: one that starts later would find Ingresses in it that have
+// left, and would remove the address from their status.
 func (s *AdoptionStore) Delete(ctx context.Context, a *Adoption) error {
 	if s.checkLease != nil {
 		if err := s.checkLease(); err != nil {
 			return fmt.Errorf("deleting LoadBalancer %s: %w", a.object.Name, err)
+		}
+	}
+	if a.State == v1alpha1.AdoptionReturned {
+		report := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(a.Key, s.scope)}}
+		if err := s.writer.Delete(ctx, report); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting LoadBalancer %s: %w", report.Name, err)
 		}
 	}
 	err := s.writer.Delete(ctx, a.object, client.Preconditions{UID: &a.object.UID, ResourceVersion: &a.object.ResourceVersion})
@@ -245,16 +253,6 @@ func (a *Adoption) Message() string {
 	}
 	return fmt.Sprintf("the load balancer is being %s the AWS Load Balancer Controller, and nothing is changed meanwhile: it is "+
 		"%s since %s", what, a.State, a.Since().UTC().Format(time.RFC3339))
-}
-
-// DropReport deletes the operator's report on the load balancer, as the operator does once it was given back. It is for
-// where no operator runs: one that starts later would find Ingresses in the report that have left it.
-func (s *AdoptionStore) DropReport(ctx context.Context, a *Adoption) error {
-	report := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(a.Key, s.scope)}}
-	if err := s.writer.Delete(ctx, report); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting LoadBalancer %s: %w", report.Name, err)
-	}
-	return nil
 }
 
 // Heeded reports whether the operator has seen the present state of a record that has it leave the load balancer as it
