@@ -12,9 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/access"
-	"fairlead.dev/fairlead/cli/cluster"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/ingress"
@@ -175,7 +173,7 @@ func (a *adopting) inTheWay(ctx context.Context) []string {
 	}
 	client, err := a.cluster.Client()
 	if err == nil {
-		out, err = cluster.Live{Client: client}.InTheWay(ctx, time.Now())
+		out, err = adoption.InTheWay(ctx, client, time.Now())
 	}
 	if err != nil {
 		out = append(out, "it was not read what stands in the way: "+err.Error())
@@ -209,15 +207,15 @@ func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Oth
 
 // wanted returns the load balancers that Ingresses of the dialect ask for.
 func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
-) ([]program.Wanted, error) {
-	all, err := program.WantedOf(ctx, cloud, objects, options, a.From)
+) ([]adoption.Wanted, error) {
+	all, err := adoption.WantedOf(ctx, cloud, objects, options, adoption.OfDialect(a.From))
 	if err != nil || a.key == "" {
 		return all, err
 	}
 	var keys []string
 	for _, w := range all {
 		if string(w.LoadBalancer.Key) == a.key {
-			return []program.Wanted{w}, nil
+			return []adoption.Wanted{w}, nil
 		}
 		keys = append(keys, string(w.LoadBalancer.Key))
 	}
@@ -225,9 +223,9 @@ func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ing
 }
 
 // compare compares each load balancer that was found with the one that is wanted.
-func (a *adopting) compare(found []lb.Other, wanted []program.Wanted) takeovers {
+func (a *adopting) compare(found []lb.Other, wanted []adoption.Wanted) takeovers {
 	report := takeovers{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}}
-	for _, p := range adopt.Pairs(found, program.Plain(wanted), a.theirCluster) {
+	for _, p := range adopt.Pairs(found, adoption.Plain(wanted), a.theirCluster) {
 		switch {
 		case p.Found != nil && adopt.ClusterOf(p.Found) != a.theirCluster:
 			report.OtherClusters++

@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlead.dev/fairlead/cli/cluster"
-	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/adopt"
@@ -97,13 +95,12 @@ func (m *migrating) taker(cloud providers.Provider) (*adoption.Taker, error) {
 		return nil, err
 	}
 	out := adoption.NewTaker(kube, adopter, records.NewAdoptionStore(kube, kube, m.cluster.Namespace))
-	live := cluster.Live{Client: kube}
-	out.InTheWay = func(ctx context.Context) ([]string, error) { return live.InTheWay(ctx, time.Now()) }
+	out.InTheWay = func(ctx context.Context) ([]string, error) { return adoption.InTheWay(ctx, kube, time.Now()) }
 	return out, nil
 }
 
 // take takes over the load balancers that were chosen, as far as that is possible now.
-func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []lb.Other, wanted []program.Wanted,
+func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []lb.Other, wanted []adoption.Wanted,
 ) (out []progress, err error) {
 	taker, err := a.taker(cloud)
 	if err != nil {
@@ -113,7 +110,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 	for _, w := range wanted {
 		members[w.LoadBalancer.Key] = w.Members
 	}
-	for _, p := range adopt.Pairs(found, program.Plain(wanted), a.theirCluster) {
+	for _, p := range adopt.Pairs(found, adoption.Plain(wanted), a.theirCluster) {
 		if p.Found == nil || p.Wanted == nil {
 			continue
 		}

@@ -166,6 +166,24 @@ func (t *Taker) TakeFound(ctx context.Context, handle string, w adopt.Wanted, me
 		Comparison: adopt.Compare(former(found), w, budget)})
 }
 
+// Preview says how far TakeFound would come, and changes nothing. Differences are obstacles.
+func (t *Taker) Preview(ctx context.Context, handle string, w adopt.Wanted, members []string, budget requests.Budget) (Outcome, error) {
+	found, err := t.find(ctx, handle)
+	if err != nil {
+		return Outcome{}, err
+	}
+	c := Candidate{Found: found, Wanted: w, Members: members, Comparison: adopt.Compare(former(found), w, budget)}
+	r, err := t.recordOf(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{State: r.State}
+	if out.Obstacles, err = t.obstacles(ctx, c, r); err == nil {
+		out.Switch, err = t.ofController(ctx, members, true)
+	}
+	return out, err
+}
+
 // ReleaseFound reads a load balancer by its handle, and gives it back as far as that is possible now.
 func (t *Taker) ReleaseFound(ctx context.Context, handle string, key lb.Key, members []string, accepted bool) (Outcome, error) {
 	found, err := t.find(ctx, handle)

@@ -51,6 +51,13 @@ func finalizerOf(stack string) string {
 	return groupFinalizer + stack
 }
 
+// Holds reports whether the controller has put its finalizer on an Ingress.
+func Holds(ing *networkingv1.Ingress) bool {
+	return slices.ContainsFunc(ing.Finalizers, func(f string) bool {
+		return f == singleFinalizer || strings.HasPrefix(f, groupFinalizer)
+	})
+}
+
 // read reads what the controller has made for a load balancer.
 func (t *Taker) read(ctx context.Context, r Record, c Candidate) (theirs, error) {
 	out := theirs{finalizers: map[string][]string{}}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -108,8 +109,12 @@ func newSite(t *testing.T, objects string) *site {
 	}
 	binding := &unstructured.Unstructured{}
 	binding.SetGroupVersionKind(bindingKind)
-	s.kube = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&networkingv1.Ingress{}, binding, &v1alpha1.LoadBalancer{}).
-		WithObjects(parse(t, objects)...).Build(), s.interceptor())
+	made := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&networkingv1.Ingress{}, binding, &v1alpha1.LoadBalancer{}).
+		WithIndex(&coordinationv1.Lease{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} })
+	for _, i := range cluster.Indexes() {
+		made = made.WithIndex(i.Of, i.Field, i.Values)
+	}
+	s.kube = interceptor.NewClient(made.WithObjects(parse(t, objects)...).Build(), s.interceptor())
 	return s
 }
 
@@ -230,10 +235,10 @@ func (s *site) cloud() *ours.Provider {
 }
 
 // wanted is what the Ingresses ask for, in place of what the controller made.
-func (s *site) wanted(cloud *ours.Provider) []program.Wanted {
+func (s *site) wanted(cloud *ours.Provider) []adoption.Wanted {
 	s.Helper()
 	options := ingress.ClassOptions{From: "alb"}
-	all, err := program.WantedOf(s.Context(), cloud, s.objects().Taken(options), ingress.ClassOptions{}, "alb")
+	all, err := adoption.WantedOf(s.Context(), cloud, s.objects().Taken(options), ingress.ClassOptions{}, adoption.OfDialect("alb"))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -260,7 +265,7 @@ func (s *site) take(accept bool) (done bool, err error) {
 	for _, w := range wanted {
 		members[w.LoadBalancer.Key] = w.Members
 	}
-	for _, p := range adopt.Pairs(found, program.Plain(wanted), albsim.Cluster) {
+	for _, p := range adopt.Pairs(found, adoption.Plain(wanted), albsim.Cluster) {
 		if p.Found == nil || p.Wanted == nil {
 			s.Fatalf("a load balancer has no counterpart: %s", p.Why)
 		}

@@ -1,4 +1,4 @@
-package cluster_test
+package adoption_test
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"fairlead.dev/fairlead/cli/cluster"
+	"fairlead.dev/fairlead/controllers/adoption"
 )
 
 func TestWhatIsInTheWay(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 	} {
 		byName := func(o client.Object) []string { return []string{o.GetName()} }
 		api := fake.NewClientBuilder().WithObjects(c.objects...).WithIndex(&coordinationv1.Lease{}, "metadata.name", byName).Build()
-		got, err := cluster.Live{Client: api}.InTheWay(t.Context(), now)
+		got, err := adoption.InTheWay(t.Context(), api, now)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %q", name, err, got)
 		}
