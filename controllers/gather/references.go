@@ -33,8 +33,12 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 		}
 	}
 	named.addExpectations(o, recorded.Class)
-	g.Directory.SetReferences(key, named.all())
-	var err error
+	return g.named(ctx, named, o, func() { g.Directory.SetReferences(key, named.all()) })
+}
+
+// named reads objects by their names, and those that these name. It notes names before it reads them.
+func (g *Gatherer) named(ctx context.Context, named References, o *ingress.Objects, note func()) (err error) {
+	note()
 	o.Backends, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindBackend], o.Backends)
 	if err != nil {
 		return err
@@ -42,7 +46,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 	for _, b := range o.Backends {
 		named.AddBackend(b)
 	}
-	g.Directory.SetReferences(key, named.all())
+	note()
 	o.Services, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindService], o.Services)
 	if err != nil {
 		return err
@@ -59,7 +63,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 	if o.Pods, o.Awaited, err = g.Pods.PodsOf(ctx, o.EndpointSlices); err != nil {
 		return err
 	}
-	g.Directory.SetReferences(key, named.all())
+	note()
 	o.SecretsWithheld = g.Secrets.WithholdingReason()
 	if o.Secrets, o.SecretsUnread = g.Secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
 		return context.Cause(ctx)
