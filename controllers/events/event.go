@@ -13,6 +13,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -74,6 +75,15 @@ func GateTimedOut(pod *corev1.Pod, verdict corev1.PodCondition) Event {
 		"OpenGate"}
 }
 
+// OfClass returns an event about the parameters of an IngressClass: of load balancers that are taken over.
+func OfClass(kind string, class client.Object, severity diag.Severity, text string) Event {
+	about := corev1.ObjectReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, ResourceVersion: class.GetResourceVersion(),
+		Namespace: class.GetNamespace(), Name: class.GetName(), UID: class.GetUID(),
+	}
+	return Event{about, "a class", severity, v1alpha1.ReasonTakingOver, text, "Adopt"}
+}
+
 // WithIngress returns a context of which the log lines name an Ingress.
 func WithIngress(ctx context.Context, ing *networkingv1.Ingress) context.Context {
 	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress",
@@ -92,7 +102,8 @@ func (n Event) Object() *eventsv1.Event {
 	here, _ := os.Hostname()
 	return &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: n.about.Namespace, Name: readable + "." + hex.EncodeToString(sum[:8]),
+			// where events about objects without a namespace are
+			Namespace: cmp.Or(n.about.Namespace, metav1.NamespaceDefault), Name: readable + "." + hex.EncodeToString(sum[:8]),
 		},
 		EventTime:           metav1.NowMicro(),
 		ReportingController: "fairlead",
