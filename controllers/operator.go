@@ -115,7 +115,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.AddHealthzCheck("workers", w.liveness.Check); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
-	if err := w.addLoadBalancers(ctx, balancers); err != nil || w.ReadOnly {
+	if err := w.addLoadBalancers(ctx, balancers); err != nil {
+		return err
+	}
+	if err := w.addAdopter(); err != nil || w.ReadOnly {
 		return err
 	}
 	for _, add := range []func(context.Context, *loadbalancer.Reconciler) error{
@@ -137,6 +140,7 @@ type wiring struct {
 	caches   *cluster.CatchUp
 	gauges   *gauges
 	bindings *bindings.Reconciler
+	server   client.WithWatch // the API server itself
 }
 
 func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, error) {
@@ -148,7 +152,7 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 		return nil, fmt.Errorf("making the client that watches expectations: %w", err)
 	}
 	w := &wiring{
-		Manager: m, options: o,
+		Manager: m, options: o, server: watcher,
 		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
 		caches: cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace,
 			m.GetScheme(), o.Logger),
@@ -307,6 +311,18 @@ func (w *wiring) addOrphans(_ context.Context, r *loadbalancer.Reconciler) error
 	}
 	if err := w.Add(collector); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
+	}
+	return nil
+}
+
+// addAdopter adds what takes load balancers over, for clouds that know those of others.
+func (w *wiring) addAdopter() error {
+	if _, can := providers.AdopterOf(w.Cloud, ""); !can {
+		return nil
+	}
+	adopter := &Adopter{Gatherer: w.Gatherer, Cloud: w.Cloud, Kube: w.server, Events: w.Events, ReadOnly: w.ReadOnly}
+	if err := w.Add(adopter); err != nil {
+		return fmt.Errorf("adding what takes load balancers over: %w", err)
 	}
 	return nil
 }
