@@ -26,6 +26,8 @@ type Wanted struct {
 	PortNames map[string]map[string]string
 	// AnySubnets: nothing asks for subnets, so that those of the load balancer stay.
 	AnySubnets bool
+	// Named has the wanted target groups that people name for found ones, by their handles.
+	Named map[string]lb.GroupID
 }
 
 // A Comparison has the differences between a found load balancer and the wanted one.
@@ -101,6 +103,13 @@ func matchGroups(o *lb.Other, w Wanted) (groups map[lb.GroupID]lb.GroupID, left 
 	for _, g := range o.TargetGroups {
 		tags := o.Tags[g.Handle]
 		wanted := byResource[tags[tagResource]]
+		if id := w.Named[g.Handle]; id != "" {
+			if left[g.ID] = fixedDifference(g.TargetGroup, w, id); left[g.ID] == "" {
+				delete(left, g.ID)
+				groups[g.ID] = id
+			}
+			continue
+		}
 		if lb.OthersMade(g.ID) && w.Table.Backends[g.ID].TargetGroup != "" {
 			groups[g.ID] = g.ID // an Ingress names it
 			continue

@@ -89,3 +89,20 @@ func sameOwners(wanted []Wanted, some []int) bool {
 		return wanted[i].LoadBalancer.Key.Whose() != wanted[some[0]].LoadBalancer.Key.Whose()
 	})
 }
+
+// PairsByName pairs load balancers that people made with the wanted ones of their names.
+func PairsByName(found []lb.Other, wanted []Wanted) (out []Pair) {
+	for i := range found {
+		p := Pair{Found: &found[i], Why: found[i].NotRead}
+		at := slices.IndexFunc(wanted, func(w Wanted) bool { return w.LoadBalancer.Key.Name() == found[i].Name })
+		switch {
+		case p.Why != "":
+		case at < 0:
+			p.Why = "no Ingress asks for a load balancer of this name: set loadBalancerName of a class, or fairlead.dev/load-balancer-name"
+		default:
+			p.Wanted = &wanted[at]
+		}
+		out = append(out, p)
+	}
+	return out
+}
