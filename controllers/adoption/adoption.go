@@ -95,8 +95,14 @@ func (c Candidate) Takeover() lb.Takeover { return c.Comparison.Takeover(former(
 // stack returns what the tags of a load balancer say that it is for.
 func stack(o *lb.Other) (cluster, stack string) {
 	former := adopt.WithFormerTags(*o)
-	return adopt.ClusterOf(&former), adopt.Stack(&former)
+	if cluster = adopt.ClusterOf(&former); cluster == byHand {
+		return byHand, o.Name
+	}
+	return cluster, adopt.Stack(&former)
 }
+
+// byHand is in place of a cluster for load balancers that no controller made, such as those of Terraform.
+const byHand = ""
 
 // An Outcome says how far it has come, and what is to be done before it goes on. If nothing is, it is done.
 type Outcome struct {
@@ -210,6 +216,9 @@ func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
 		return Outcome{}, err
 	}
 	out := Outcome{State: r.State}
+	if r.State == Taken && c.Found.Key == r.Key {
+		return out, nil
+	}
 	if out.Obstacles, err = t.obstacles(ctx, c, r); err != nil || len(out.Obstacles) > 0 {
 		return out, err
 	}
@@ -217,8 +226,10 @@ func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
 		return out, fmt.Errorf("preparing %s: %w", name, err)
 	}
 	out.State = r.State
-	if out.Switch, err = t.ofController(ctx, c.Members, true); err != nil || len(out.Switch) > 0 {
-		return out, err
+	if r.Cluster != byHand {
+		if out.Switch, err = t.ofController(ctx, c.Members, true); err != nil || len(out.Switch) > 0 {
+			return out, err
+		}
 	}
 	if err := t.retag(ctx, c, r.Key, nil); err != nil {
 		return out, fmt.Errorf("taking %s over: %w", name, err)
@@ -316,6 +327,9 @@ func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string,
 	}
 	if _, err := t.Cloud.Claim(c.Found, c.Takeover()); err != nil { // before anything is written
 		out = append(out, err.Error())
+	}
+	if r.Cluster == byHand {
+		return out, nil
 	}
 	way, err := t.InTheWay(ctx)
 	return append(out, way...), err

@@ -27,6 +27,9 @@ func NewTaker(kube client.Client, cloud providers.Adopter, store *records.Adopti
 		InTheWay: func(context.Context) ([]string, error) { return nil, nil }}
 }
 
+// fromALB is the controller in records, as classes say it.
+const fromALB = "alb"
+
 // A stored has Records in LoadBalancers, which are named by their keys. It remembers the versions that it has read, so that
 // a write fails after one of another writer.
 type stored struct {
@@ -71,7 +74,10 @@ func (s *stored) Put(ctx context.Context, r Record) error {
 	if a == nil {
 		a = &records.Adoption{}
 	}
-	a.From, a.ClusterName, a.Stack, a.Key, a.Handle, a.Name = "alb", r.Cluster, r.Stack, string(r.Key), r.Handle, r.Name
+	a.From, a.ClusterName, a.Stack, a.Key, a.Handle, a.Name = fromALB, r.Cluster, r.Stack, string(r.Key), r.Handle, r.Name
+	if r.Cluster == byHand {
+		a.From = ""
+	}
 	a.Enter(string(r.State), r.Since)
 	a.Finalizers = nil
 	for _, name := range slices.Sorted(maps.Keys(r.Finalizers)) {

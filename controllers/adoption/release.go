@@ -59,6 +59,9 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 		}
 		out.State = r.State
 	}
+	if r.Cluster == byHand {
+		return out, t.Records.Delete(ctx, r)
+	}
 	if out.Switch, err = t.ofController(ctx, members, false); err != nil || len(out.Switch) > 0 {
 		return out, err
 	}
