@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/adopt"
@@ -43,6 +44,9 @@ func WantedOf(ctx context.Context, cloud Cloud, objects ingress.Objects, options
 			continue
 		}
 		asked := model.Ask(s)
+		n := asked.Network
+		// A cloud does not choose subnets and security groups for a name that is taken.
+		asked.Network.Key = lb.Key(strings.TrimSuffix(string(n.Key), "="+n.Key.Name()))
 		facts, err := cloud.Lookup(ctx, asked)
 		if err != nil {
 			return nil, fmt.Errorf("looking up what %s needs to know: %w", s.Key, err)
@@ -51,7 +55,6 @@ func WantedOf(ctx context.Context, cloud Cloud, objects ingress.Objects, options
 		facts.AddObserved(&lb.Observed{Key: s.Key})
 		can := cloud.Capabilities(model.ClassOf(s))
 		built := model.Compile(s, facts, can)
-		n := asked.Network
 		w := Wanted{Wanted: adopt.Wanted{Table: built.Table, LoadBalancer: built.LoadBalancer, Dialect: can.Dialect, PortNames: names,
 			AnySubnets: n.Key != "" && len(n.Subnets)+len(n.SubnetTags) == 0}}
 		for _, m := range s.Members {
@@ -62,9 +65,9 @@ func WantedOf(ctx context.Context, cloud Cloud, objects ingress.Objects, options
 	return out, nil
 }
 
-// OfDialect chooses the load balancers of classes with a dialect.
+// OfDialect chooses the load balancers of classes with a dialect; "" chooses all.
 func OfDialect(dialect string) func(ingress.Snapshot) bool {
-	return func(s ingress.Snapshot) bool { return s.Class.Dialect == dialect }
+	return func(s ingress.Snapshot) bool { return dialect == "" || s.Class.Dialect == dialect }
 }
 
 // Plain returns what package adopt compares.
