@@ -14,7 +14,11 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/requests"
 )
 
 // base has the classes, nodes and Services.
@@ -329,5 +333,48 @@ func TestAccidentsOnTheWay(t *testing.T) {
 		if steps := s.plan(); len(steps) > 0 {
 			t.Errorf("%s, the plan is then %q", name, steps)
 		}
+	}
+}
+
+// TestALoadBalancerMadeByHand: one of Terraform, which no controller made, is taken over by its ARN and given back.
+func TestALoadBalancerMadeByHand(t *testing.T) {
+	s := newSite(t, byHandObjects())
+	s.makeByHand()
+	s.learn(someRequests...)
+	before := s.inventory()
+	cloud := s.cloud()
+	all, err := program.WantedOf(t.Context(), cloud, s.objects(), ingress.ClassOptions{}, "")
+	if err != nil || len(all) != 1 {
+		t.Fatal(err, len(all))
+	}
+	w := all[0]
+	arn := s.loadBalancer()
+	take := func(named map[string]lb.GroupID) adoption.Outcome {
+		w.Named = named
+		out, err := s.taker(s.cloud()).TakeFound(t.Context(), arn, w.Wanted, w.Members, false, requests.OfCommand)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if out := take(nil); out.Done() || len(s.wrote) > 0 {
+		t.Errorf("without the Services of its target groups: %+v, %q", out, s.wrote)
+	}
+	if out := take(s.handGroups()); !out.Done() || out.State != adoption.Taken {
+		t.Fatalf("%+v", out)
+	}
+	s.right("once it is taken over")
+	if steps := s.plan(); len(steps) > 0 {
+		t.Errorf("the plan is %q", steps)
+	}
+	out, err := s.taker(s.cloud()).ReleaseFound(t.Context(), arn, w.LoadBalancer.Key, w.Members, false)
+	if err != nil || !out.Done() {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff(less(before, ourShared), s.inventory(ourShared)); diff != "" {
+		t.Errorf("once it is given back\n%s", diff)
+	}
+	if left := s.inCluster(); len(left) != 1 {
+		t.Errorf("these are left: %v", left)
 	}
 }
