@@ -28,6 +28,11 @@ with those that the Ingresses ask for: which requests get another answer, which 
 target group is the one of which Service, and which load balancer has no counterpart. All requests are
 compared.
 
+--from arn:ARN and --from tags:KEY=VALUE find load balancers that no controller made, such as those of Terraform.
+Such a load balancer becomes the one of the Ingresses that ask for its name (loadBalancerName of a class, or the
+annotation fairlead.dev/load-balancer-name), and --target-group says of which Services its target groups are.
+Its security groups stay if the class names them. The blocks with which Terraform lets go of it are printed.
+
 --from alb finds what the AWS Load Balancer Controller made, by its tags. --cluster-name is the name that
 the controller has for this cluster (its own --cluster-name), since an account can have the load balancers
 of several. The Ingresses are read with dialect: alb, from the cluster or from files, as migrate reads them.
@@ -74,6 +79,7 @@ type adopting struct {
 	chosen
 	theirCluster   string
 	status, finish bool
+	hand           byHand
 }
 
 func newAdopt(with access.Clouds) *cobra.Command {
@@ -98,6 +104,11 @@ func newAdopt(with access.Clouds) *cobra.Command {
 	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
 	cmd.Flags().StringVar(&in.theirCluster, "cluster-name", "",
 		"`NAME` that the other controller has for this cluster, in the tags of what it made")
+	cmd.Flags().Lookup("from").Value = &sourceValue{&in}
+	cmd.Flags().Lookup("from").Usage = "which load balancers, by their `SOURCE`: alb is the AWS Load Balancer Controller, " +
+		"arn:ARN the one with this ARN, and tags:KEY=VALUE are those with this tag, such as those of Terraform"
+	cmd.Flags().StringToStringVar(&in.hand.groups, "target-group", nil,
+		"`ARN=SERVICE` of a target group that no controller made: which Service it is of, as namespace/name:port; may be repeated")
 	in.chosen.flags(cmd, "take over, or finish: change the cluster and the cloud")
 	cmd.Flags().BoolVar(&in.status, "status", false, "say how far the load balancers are that are taken over or given back")
 	cmd.Flags().BoolVar(&in.finish, "finish", false, "delete what giving load balancers back would need")
@@ -110,8 +121,11 @@ func newAdopt(with access.Clouds) *cobra.Command {
 
 func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
 	switch {
-	case a.From == "":
-		return errors.New("which controller made the load balancers? --from alb is for the AWS Load Balancer Controller")
+	case a.From == "" && !a.hand.given():
+		return errors.New("which load balancers? --from alb is for those of the AWS Load Balancer Controller, arn:ARN and " +
+			"tags:KEY=VALUE for others")
+	case a.From != "" && len(a.hand.groups) > 0:
+		return errors.New("--target-group is for load balancers that no controller made: the tags of this one say it")
 	case a.live && a.FromFiles():
 		return errors.New("--live reads the Ingresses of the cluster, and no files: leave out one of them")
 	case (a.yes || a.status || a.finish) && !a.live:
@@ -144,7 +158,9 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 		return err
 	}
 	report := a.compare(found, wanted)
-	report.InTheWay = a.inTheWay(ctx)
+	if !a.hand.given() {
+		report.InTheWay = a.inTheWay(ctx)
+	}
 	if a.yes {
 		report.Progress, err = a.take(ctx, term, found, wanted)
 		return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what was done"), err, unfinished(report.Progress))
@@ -183,6 +199,9 @@ func (a *adopting) inTheWay(ctx context.Context) []string {
 
 // find returns the load balancers that the controller made.
 func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Other, error) {
+	if a.hand.given() {
+		return a.hand.find(ctx, cloud)
+	}
 	found, err := adoption.Others(ctx, cloud)
 	if errors.Is(err, adoption.ErrCannotSay) {
 		return nil, fmt.Errorf("the provider %s cannot say which load balancers others made", a.Provider.First())
@@ -209,6 +228,9 @@ func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Oth
 func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
 ) ([]adoption.Wanted, error) {
 	all, err := adoption.WantedOf(ctx, cloud, objects, options, adoption.OfDialect(a.From))
+	for i := range all {
+		all[i].Named = a.hand.named()
+	}
 	if err != nil || a.key == "" {
 		return all, err
 	}
@@ -222,10 +244,18 @@ func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ing
 	return nil, fmt.Errorf("--key: no Ingress asks for the load balancer %s; they ask for: %s", a.key, strings.Join(keys, ", "))
 }
 
+// pairs pairs what was found with what is wanted.
+func (a *adopting) pairs(found []lb.Other, wanted []adoption.Wanted) []adopt.Pair {
+	if a.hand.given() {
+		return adopt.PairsByName(found, adoption.Plain(wanted))
+	}
+	return adopt.Pairs(found, adoption.Plain(wanted), a.theirCluster)
+}
+
 // compare compares each load balancer that was found with the one that is wanted.
 func (a *adopting) compare(found []lb.Other, wanted []adoption.Wanted) takeovers {
-	report := takeovers{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}}
-	for _, p := range adopt.Pairs(found, adoption.Plain(wanted), a.theirCluster) {
+	report := takeovers{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}, ByHand: a.hand.given()}
+	for _, p := range a.pairs(found, wanted) {
 		switch {
 		case p.Found != nil && adopt.ClusterOf(p.Found) != a.theirCluster:
 			report.OtherClusters++

@@ -39,14 +39,37 @@ func TestAdoptCallsTheSameOnlyWhatIsDecided(t *testing.T) {
 func TestWhatAdoptCannotDo(t *testing.T) {
 	files := filepath.Join(directory(t, map[string]string{"i.yaml": ingressYAML("web", "a.example.com", "/")}), "i.yaml")
 	for says, args := range map[string][]string{
-		"--from alb is for the AWS Load Balancer Controller":            {"-f", files},
+		"--from alb is for those of the AWS Load Balancer Controller": {"-f", files},
 		"leave out one of them":                                         {"--from", "alb", "--live", "-f", files},
 		"name files with --filename":                                    {"--from", "alb"},
 		"the provider fake cannot say which load balancers others made": {"--from", "alb", "-f", files, "--installation-id", "test"},
-		"it can be alb": {"--from", "nginx", "-f", files},
+		"it can be alb, arn:ARN or tags:KEY=VALUE":                      {"--from", "nginx", "-f", files},
+		"--target-group is for load balancers that no controller made":  {"--from", "alb", "--target-group", "arn=shop/web:80", "-f", files},
+		"with --yes, --key names one of them, and --all is for all":     {"--from", "alb", "--live", "--yes"},
+		"--yes, --status and --finish are about a cluster: add --live":  {"--from", "alb", "--yes", "--all", "-f", files},
+		"--accept is for --yes":                                         {"--from", "alb", "--live", "--accept", "k"},
 	} {
 		if got := fairlead(t, append([]string{"adopt"}, args...)...); got.code != 1 || !strings.Contains(got.err, says) {
 			t.Errorf("%v: exit code %d: %s", args, got.code, got.err)
 		}
+	}
+}
+
+// TestTerraformLetsGoOfWhatIsTaken: blocks for what is taken, in both directions, and for nothing else.
+func TestTerraformLetsGoOfWhatIsTaken(t *testing.T) {
+	text := terraform([]foundBalancer{{Name: "shop.prod", Resources: []adopt.Resource{
+		{Kind: adopt.LoadBalancer, Handle: "arn:lb"}, {Kind: adopt.TargetGroup, Handle: "arn:tg", Wanted: "shop/web:80"},
+		{Kind: adopt.TargetGroup, Handle: "arn:left"}, {Kind: adopt.SecurityGroup, Handle: "sg-1"},
+	}}})
+	for _, part := range []string{
+		"removed {\n  from = aws_lb.shop_prod_0\n  lifecycle { destroy = false }\n}\n", "removed {\n  from = aws_lb_target_group.shop_prod_1\n",
+		"import {\n  to = aws_lb.shop_prod_0\n  id = \"arn:lb\"\n}\n",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it lacks %s: %s", part, text)
+		}
+	}
+	if strings.Contains(text, "arn:left") || strings.Contains(text, "sg-1") || terraform(nil) != "" {
+		t.Errorf("it has what is not taken: %s", text)
 	}
 }

@@ -33,6 +33,9 @@ type takeovers struct {
 	// balancers that were found do.
 	Answers comparison.Report `json:"answers"`
 
+	// ByHand: no controller made the load balancers.
+	ByHand bool `json:"byHand,omitempty"`
+
 	compared []compare.Report
 }
 
@@ -114,7 +117,11 @@ func (r takeovers) Text(colour output.Palette) string {
 	line := func(format string, args ...any) {
 		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
 	}
-	line("%s of cluster %s compared, %d of them differ.", output.Number(len(r.LoadBalancers), "load balancer"), r.Cluster, r.differ())
+	of := "of cluster " + r.Cluster + " "
+	if r.ByHand {
+		of = ""
+	}
+	line("%s %scompared, %d of them differ.", output.Number(len(r.LoadBalancers), "load balancer"), of, r.differ())
 	if r.OtherClusters > 0 {
 		line("%s of other clusters left alone.", output.Number(r.OtherClusters, "load balancer"))
 	}
@@ -150,6 +157,9 @@ func (r takeovers) Text(colour output.Palette) string {
 		}
 	}
 	b.WriteByte('\n')
+	if r.ByHand {
+		b.WriteString(terraform(r.LoadBalancers) + "\n")
+	}
 	return b.String() + r.Answers.Text(colour)
 }
 

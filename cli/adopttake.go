@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/providers"
@@ -110,7 +109,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 	for _, w := range wanted {
 		members[w.LoadBalancer.Key] = w.Members
 	}
-	for _, p := range adopt.Pairs(found, adoption.Plain(wanted), a.theirCluster) {
+	for _, p := range a.pairs(found, wanted) {
 		if p.Found == nil || p.Wanted == nil {
 			continue
 		}

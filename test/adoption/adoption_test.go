@@ -14,7 +14,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -343,7 +342,7 @@ func TestALoadBalancerMadeByHand(t *testing.T) {
 	s.learn(someRequests...)
 	before := s.inventory()
 	cloud := s.cloud()
-	all, err := program.WantedOf(t.Context(), cloud, s.objects(), ingress.ClassOptions{}, "")
+	all, err := adoption.WantedOf(t.Context(), cloud, s.objects(), ingress.ClassOptions{}, adoption.OfDialect(""))
 	if err != nil || len(all) != 1 {
 		t.Fatal(err, len(all))
 	}
