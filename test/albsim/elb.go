@@ -147,7 +147,7 @@ func checkTags(have map[string]string, tags []elb.Tag) error {
 
 // tagged refuses a resource that does not exist.
 func (s *Sim) tagged(arn string) (map[string]string, error) {
-	if tags, ok := s.tags[arn]; ok {
+	if tags, ok := s.tags[arn]; ok && strings.Contains(arn, ":elasticloadbalancing:") {
 		return tags, nil
 	}
 	switch {
