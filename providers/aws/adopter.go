@@ -126,8 +126,7 @@ func (c *claim) share() {
 	var out []lb.TagChange
 	for _, next := range c.changes {
 		at := slices.IndexFunc(out, func(o lb.TagChange) bool {
-			return len(o.Handles) < client.TagBatch && isSecurityGroup(o.Handles[0]) == isSecurityGroup(next.Handles[0]) &&
-				maps.Equal(o.Add, next.Add) && slices.Equal(o.Remove, next.Remove)
+			return maps.Equal(o.Add, next.Add) && slices.Equal(o.Remove, next.Remove)
 		})
 		if at < 0 {
 			out = append(out, next)
@@ -175,12 +174,32 @@ func (p *Provider) Retag(ctx context.Context, key lb.Key, c lb.TagChange) error 
 	ctx = providers.WithKey(ctx, key)
 	p.balancers.ForgetRecentRead(key)
 	p.balancers.ForgetPlace(key)
-	if len(c.Handles) > 0 && isSecurityGroup(c.Handles[0]) {
-		return p.securityGroups.Retag(ctx, c.Handles, c.Add, c.Remove)
+	groups, arns := []string{}, []string{}
+	for _, handle := range c.Handles {
+		if isSecurityGroup(handle) {
+			groups = append(groups, handle)
+		} else {
+			arns = append(arns, handle)
+		}
 	}
-	about := strings.Join(c.Handles, ", ")
+	if len(groups) > 0 {
+		if err := p.securityGroups.Retag(ctx, groups, c.Add, c.Remove); err != nil {
+			return err
+		}
+	}
+	for part := range slices.Chunk(arns, client.TagBatch) {
+		if err := p.retag(ctx, part, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retag changes the tags of resources of Elastic Load Balancing, with a call for each direction.
+func (p *Provider) retag(ctx context.Context, arns []string, c lb.TagChange) error {
+	about := strings.Join(arns, ", ")
 	if len(c.Add) > 0 {
-		_, err := p.clients.ELB.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: c.Handles, Tags: client.ELBTags(c.Add)})
+		_, err := p.clients.ELB.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: arns, Tags: client.ELBTags(c.Add)})
 		if err != nil {
 			return client.Explain("tagging "+about, err)
 		}
@@ -188,7 +207,7 @@ func (p *Provider) Retag(ctx context.Context, key lb.Key, c lb.TagChange) error 
 	if len(c.Remove) == 0 {
 		return nil
 	}
-	_, err := p.clients.ELB.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: c.Handles, TagKeys: c.Remove})
+	_, err := p.clients.ELB.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: arns, TagKeys: c.Remove})
 	return client.Explain("removing tags of "+about, err)
 }
 
