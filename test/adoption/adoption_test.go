@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // base has the classes, nodes and Services.
@@ -375,5 +376,30 @@ func TestALoadBalancerMadeByHand(t *testing.T) {
 	}
 	if left := s.inCluster(); len(left) != 1 {
 		t.Errorf("these are left: %v", left)
+	}
+}
+
+// TestTheCallsForTwentyIngresses: a group of 20 Ingresses of one Service is taken over by tags alone, besides what lets the load
+// balancer connect to its targets. Resources with equal changes share calls.
+func TestTheCallsForTwentyIngresses(t *testing.T) {
+	objects := base + service("web", 80, 8080, 30080)
+	for i := range 20 {
+		objects += theIngress(fmt.Sprintf("i%02d", i), map[string]string{"group.name": "all", "target-type": "ip"}, fmt.Sprintf("a.example.com /%d Prefix web 80", i))
+	}
+	s := newSite(t, objects)
+	s.startTheirs()
+	s.learn(matching.Request{Port: 80, Host: "a.example.com", Path: "/7"})
+	s.takeAll()
+	s.right("once it is taken over")
+	calls := map[string]int{}
+	for _, w := range s.wrote {
+		if !strings.Contains(w, " ") { // one of AWS
+			calls[w]++
+		}
+	}
+	want := map[string]int{"SetSecurityGroups": 1, "CreateSecurityGroup": 1, "AuthorizeSecurityGroupIngress": 1,
+		"AddTags": 6, "RemoveTags": 2, "CreateTags": 2, "DeleteTags": 1}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Error(diff)
 	}
 }
