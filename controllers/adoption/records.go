@@ -70,9 +70,9 @@ func (s *stored) Heeded(ctx context.Context, key lb.Key) (bool, error) {
 }
 
 func (s *stored) Put(ctx context.Context, r Record) error {
-	a := s.read[r.Key]
+	a, first := s.read[r.Key], false
 	if a == nil {
-		a = &records.Adoption{}
+		a, first = &records.Adoption{}, true
 	}
 	a.From, a.ClusterName, a.Stack, a.Key, a.Handle, a.Name = fromALB, r.Cluster, r.Stack, string(r.Key), r.Handle, r.Name
 	if r.Cluster == byHand {
@@ -105,23 +105,33 @@ func (s *stored) Put(ctx context.Context, r Record) error {
 		return err
 	}
 	s.read[r.Key] = a
-	return nil
+	if !first && r.State != Taken {
+		return nil
+	}
+	// One of another key is from before the Ingresses got another class, and this one has all that it has. That may have been
+	// cut off the first time.
+	return s.delete(ctx, r, func(key string) bool { return key != string(r.Key) })
 }
 
 // Delete deletes the records of a stack, also those of other keys.
 func (s *stored) Delete(ctx context.Context, r Record) error {
+	defer delete(s.read, r.Key)
+	return s.delete(ctx, r, func(string) bool { return true })
+}
+
+// delete deletes some records of a stack, by key.
+func (s *stored) delete(ctx context.Context, r Record, which func(key string) bool) error {
 	all, err := s.store.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, a := range all {
-		if a.ClusterName == r.Cluster && a.Stack == r.Stack {
+		if a.ClusterName == r.Cluster && a.Stack == r.Stack && which(a.Key) {
 			if err := s.store.Delete(ctx, a); err != nil {
 				return err
 			}
 		}
 	}
-	delete(s.read, r.Key)
 	return nil
 }
 

@@ -70,15 +70,16 @@ func adoptionOf(o *v1alpha1.LoadBalancer) *Adoption {
 	return &Adoption{AdoptionMemory: *o.Status.Memory.Adoption.DeepCopy(), object: o}
 }
 
-// Find returns the record of a stack of a cluster, as the other controller names them; nil if there is none.
-func (s *AdoptionStore) Find(ctx context.Context, clusterName, stack string) (*Adoption, error) {
+// Find returns the record of a stack of a cluster, as the other controller names them; nil if there is none. Of several, as
+// are left where a move to another key was cut off, it is the latest.
+func (s *AdoptionStore) Find(ctx context.Context, clusterName, stack string) (found *Adoption, err error) {
 	all, err := s.List(ctx)
 	for _, a := range all {
-		if a.ClusterName == clusterName && a.Stack == stack {
-			return a, err
+		if a.ClusterName == clusterName && a.Stack == stack && (found == nil || a.Since().After(found.Since())) {
+			found = a
 		}
 	}
-	return nil, err
+	return found, err
 }
 
 // List returns all records, by key. A cluster without our CRDs has none.
