@@ -487,3 +487,17 @@ func TestFinishLeavesNothingToGiveBack(t *testing.T) {
 		t.Errorf("these are left: %v", w.tags)
 	}
 }
+
+// TestOthersOfTheClass: the class must not be replaced while Ingresses of it have a finalizer of the controller.
+func TestOthersOfTheClass(t *testing.T) {
+	w := newWorld(t)
+	if got, err := w.taker().Endangered(t.Context(), members[:1]); err != nil || !slices.Equal(got, members[1:]) {
+		t.Errorf("before b is prepared: %q, %v", got, err)
+	}
+	if out, err := w.taker().Take(t.Context(), w.candidate()); err != nil || len(out.Switch) != 2 {
+		t.Fatal(out, err)
+	}
+	if got, err := w.taker().Endangered(t.Context(), members[:1]); err != nil || len(got) > 0 {
+		t.Errorf("once all are prepared: %q, %v", got, err)
+	}
+}

@@ -230,6 +230,32 @@ func (t *Taker) ofController(ctx context.Context, some []string, are bool) (out 
 	return out, nil
 }
 
+// Endangered returns the Ingresses, other than some, that have a finalizer of the controller and a class of those: if the
+// IngressClass of these is replaced, the controller, once started, deletes the load balancers of the ones returned.
+func (t *Taker) Endangered(ctx context.Context, some []string) (out []string, err error) {
+	var all networkingv1.IngressList
+	if err := t.Kube.List(ctx, &all); err != nil {
+		return nil, fmt.Errorf("listing Ingresses: %w", err)
+	}
+	name := func(ing networkingv1.Ingress) string { return ing.Namespace + "/" + ing.Name }
+	classes := map[string]bool{}
+	for _, ing := range all.Items {
+		if slices.Contains(some, name(ing)) && ing.Spec.IngressClassName != nil {
+			classes[*ing.Spec.IngressClassName] = true
+		}
+	}
+	for _, ing := range all.Items {
+		bound := slices.ContainsFunc(ing.Finalizers, func(f string) bool {
+			return f == singleFinalizer || strings.HasPrefix(f, groupFinalizer)
+		})
+		if bound && !slices.Contains(some, name(ing)) && ing.Spec.IngressClassName != nil && classes[*ing.Spec.IngressClassName] {
+			out = append(out, name(ing))
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
 // isOfController reports whether an Ingress is of a class of the controller, and why.
 func isOfController(ing *networkingv1.Ingress, controllers map[string]string) (why string, is bool) {
 	if class, there := ing.Annotations[classAnnotation]; there {
