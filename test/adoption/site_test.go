@@ -377,9 +377,15 @@ func (s *site) replaceClass(controller string) {
 	s.asTheirs(func() error { return s.kube.Delete(s.Context(), class) })
 	class = &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}, Spec: networkingv1.IngressClassSpec{Controller: controller}}
 	if controller == ingress.ControllerName {
-		class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: aws.String("fairlead.dev"), Kind: "ClusterLoadBalancerClass", Name: "alb", Scope: aws.String("Cluster")}
+		class = classNamed("alb")
 	}
 	s.asTheirs(func() error { return s.kube.Create(s.Context(), class) })
+}
+
+// classNamed is an IngressClass of Fairlead.
+func classNamed(name string) *networkingv1.IngressClass {
+	parameters := &networkingv1.IngressClassParametersReference{APIGroup: aws.String("fairlead.dev"), Kind: "ClusterLoadBalancerClass", Name: "alb", Scope: aws.String("Cluster")}
+	return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: networkingv1.IngressClassSpec{Controller: ingress.ControllerName, Parameters: parameters}}
 }
 
 // learn asks requests, and has them answered so from now on.

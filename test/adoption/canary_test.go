@@ -1,0 +1,81 @@
+package adoption
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// TestSecurityGroupsOfTheUser: a load balancer with security groups and subnets that its Ingress names is taken over with
+// these, and gets none of Fairlead's.
+func TestSecurityGroupsOfTheUser(t *testing.T) {
+	s := newSite(t, base+service("web", 80, 8080, 30080)+theIngress("one", map[string]string{"target-type": "ip",
+		"security-groups": albsim.NodeGroup, "subnets": "subnet-private0, subnet-private1"}, "a.example.com / Prefix web http"))
+	if _, err := s.ec2.AuthorizeSecurityGroupIngress(t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
+		GroupId: aws.String(albsim.NodeGroup), IpPermissions: []ec2types.IpPermission{{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(8080),
+			ToPort: aws.Int32(8080), UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: aws.String(albsim.NodeGroup)}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.startTheirs()
+	s.learn(someRequests...)
+	before := s.inventory()
+	s.takeAll()
+	s.right("after it was taken over")
+	if steps := s.plan(); len(steps) > 0 {
+		t.Errorf("after it, the plan is %q", steps)
+	}
+	s.releaseAll()
+	if diff := cmp.Diff(before, s.inventory(ourShared)); diff != "" {
+		t.Errorf("after it was given back\n%s", diff)
+	}
+}
+
+// TestMovedToAnotherClass: a load balancer that was prepared, and whose Ingress got another class then, has one record, also
+// where the move was cut off.
+func TestMovedToAnotherClass(t *testing.T) {
+	for _, cutOff := range []bool{false, true} {
+		s := newOneAndTwo(t)
+		if done, err := s.take(false); done || err != nil {
+			t.Fatal(done, err)
+		}
+		s.asTheirs(func() error { return s.kube.Create(t.Context(), classNamed("canary")) })
+		ing := &networkingv1.Ingress{}
+		s.asTheirs(func() error {
+			if err := s.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "one"}, ing); err != nil {
+				return err
+			}
+			ing.Spec.IngressClassName = aws.String("canary")
+			return s.kube.Update(t.Context(), ing)
+		})
+		if cutOff {
+			s.left = 2 // the new record, and its status
+			if _, err := s.take(false); err == nil {
+				t.Fatal("it is not cut off")
+			}
+			s.left = -1
+		}
+		if _, err := s.take(false); err != nil {
+			t.Fatal(err)
+		}
+		all, err := records.NewAdoptionStore(s.kube, s.kube, "").List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := []string{}
+		for _, a := range all {
+			keys = append(keys, a.Key+" "+a.State)
+		}
+		want := []string{"alb/shop/@all/internet-facing=k8s-all-be6a96a135 Prepared", "canary/shop/one/internal=k8s-shop-one-546e40461d Taken"}
+		if diff := cmp.Diff(want, keys); diff != "" {
+			t.Errorf("cut off: %v\n%s", cutOff, diff)
+		}
+	}
+}
