@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/providers"
@@ -109,6 +111,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 	for _, w := range wanted {
 		members[w.LoadBalancer.Key] = w.Members
 	}
+	var prepared []string
 	for _, p := range a.pairs(found, wanted) {
 		if p.Found == nil || p.Wanted == nil {
 			continue
@@ -118,8 +121,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 		did := progress{Key: key, Name: p.Found.Name, Outcome: one}
 		switch {
 		case len(one.Switch) > 0:
-			did.Next = "give these Ingresses a class of Fairlead, and run this command again: replace their IngressClass, whose " +
-				"controller cannot be changed, or change their ingressClassName (docs/how-to/keep-your-load-balancers.md)"
+			prepared = append(prepared, members[key]...)
 		case one.Done() && err == nil:
 			did.Next = "the operator serves it; fairlead adopt --finish deletes what giving it back would need"
 		}
@@ -128,7 +130,24 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 			return out, err
 		}
 	}
-	return out, nil
+	endangered, err := taker.Endangered(ctx, prepared)
+	for i := range out {
+		if len(out[i].Switch) > 0 {
+			out[i].Next = switchClass(endangered)
+		}
+	}
+	return out, err
+}
+
+// switchClass says how Ingresses get a class of Fairlead. Others of their class still have finalizers of the controller.
+func switchClass(endangered []string) string {
+	next := "give these Ingresses a class of Fairlead, and run this command again: "
+	if len(endangered) > 0 {
+		return next + "change their ingressClassName. Do not replace their IngressClass yet: the controller, once started, would " +
+			"delete the load balancers of other Ingresses of it, which are not prepared: " + diag.Cut(strings.Join(endangered, ", "))
+	}
+	return next + "replace their IngressClass, whose controller cannot be changed, or change their ingressClassName " +
+		"(docs/how-to/keep-your-load-balancers.md)"
 }
 
 // unfinished is the error of a command after which something is left to do.

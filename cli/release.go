@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/output"
@@ -137,11 +137,11 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 	return did, nil
 }
 
-// classesOf returns the recorded IngressClasses in YAML.
+// classesOf returns the recorded IngressClasses in JSON, which kubectl applies as it is: a report has no lines in its texts.
 func classesOf(record adoption.Record) string {
 	out := ""
 	for _, class := range record.Classes {
-		text, err := yaml.Marshal(class)
+		text, err := json.Marshal(class)
 		if err != nil {
 			return out // API types always marshal
 		}
