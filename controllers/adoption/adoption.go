@@ -128,7 +128,9 @@ type Taker struct {
 	InTheWay func(ctx context.Context) ([]string, error)
 	// Alone is set where no operator runs, which would have to heed a record.
 	Alone bool
-	Now   func() time.Time
+	// Patience is how long an operator is waited for that has to heed one.
+	Patience time.Duration
+	Now      func() time.Time
 }
 
 // Others returns the load balancers that the controller made, of any cluster, those included that are taken over. Their

@@ -54,6 +54,7 @@ type world struct {
 	left    int // how many writes are made before one fails; -1 for all
 	wrote   int
 	admits  int
+	works   bool // the operator has not heeded the record
 }
 
 func newWorld(t *testing.T) *world {
@@ -316,7 +317,7 @@ func (w *world) Discard(_ context.Context, _ lb.Key, groups []string) error {
 
 // The records are kept in memory.
 
-func (w *world) Heeded(context.Context, lb.Key) (bool, error) { return true, nil }
+func (w *world) Heeded(context.Context, lb.Key) (bool, error) { return !w.works, nil }
 
 func (w *world) Get(_ context.Context, cluster, stack string, _ lb.Key) (*adoption.Record, error) {
 	if r, there := w.records[cluster+"/"+stack]; there {
@@ -466,6 +467,37 @@ func TestALostRecordIsToldBeforeAnythingIsWritten(t *testing.T) {
 	}
 	if err := w.release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTheOperatorHeedsEachState: tags change once it leaves the load balancer alone, and finalizers come back once it has let
+// go of the Ingresses.
+func TestTheOperatorHeedsEachState(t *testing.T) {
+	w := newWorld(t)
+	if err := w.take(); err != nil {
+		t.Fatal(err)
+	}
+	step := func(works bool, state adoption.State, waits string) {
+		t.Helper()
+		w.works = works
+		out, err := w.taker().Release(t.Context(), w.found(), key, members, false)
+		if err != nil || out.State != state || !strings.Contains(strings.Join(append(out.Obstacles, out.Switch...), ""), waits) {
+			t.Fatalf("%+v %v", out, err)
+		}
+	}
+	step(true, adoption.Releasing, "the operator has not said yet")
+	if w.tags["arn:lb"][owner] == "" {
+		t.Error("the tags have changed")
+	}
+	step(false, adoption.Returned, "its IngressClass alb is of the controller fairlead.dev/ingress")
+	w.replaceClass(itsClass)
+	step(true, adoption.Returned, "the operator has not said yet")
+	if got := w.objects()["Ingress a"]; strings.Contains(got, groupMark) {
+		t.Errorf("the finalizers are %s", got)
+	}
+	step(false, adoption.Returned, "")
+	if got := w.objects()["Ingress a"]; !strings.Contains(got, groupMark) || len(w.records) > 0 {
+		t.Errorf("the finalizers are %s, and the records %v", got, w.records)
 	}
 }
 

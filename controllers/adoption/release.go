@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -65,6 +66,10 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	if out.Switch, err = t.ofController(ctx, members, false); err != nil || len(out.Switch) > 0 {
 		return out, err
 	}
+	// An operator that has not let go would serve the Ingresses, which leave its class, as they were accepted last.
+	if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
+		return out, err
+	}
 	if err := t.restore(ctx, r, members); err != nil {
 		return out, fmt.Errorf("giving %s back: %w", name, err)
 	}
@@ -76,12 +81,21 @@ func (t *Taker) unheeded(ctx context.Context, key lb.Key) ([]string, error) {
 	if t.Alone {
 		return nil, nil
 	}
-	heeded, err := t.Records.Heeded(ctx, key)
-	if err != nil || heeded {
-		return nil, err
+	for end := time.Now().Add(t.Patience); ; {
+		heeded, err := t.Records.Heeded(ctx, key)
+		if err != nil || heeded {
+			return nil, err
+		}
+		if !time.Now().Before(end) {
+			return []string{"the operator has not said yet that it leaves the load balancer as it is: start it if it does not run, and " +
+				"run this command again"}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
 	}
-	return []string{"the operator has not said yet that it leaves the load balancer as it is: try again in some seconds, with an " +
-		"operator that runs"}, nil
 }
 
 // Lost says what cannot be restored without the record of a load balancer that was taken over.

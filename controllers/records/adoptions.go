@@ -256,6 +256,16 @@ func (a *Adoption) Message() string {
 		"%s since %s", what, a.State, a.Since().UTC().Format(time.RFC3339))
 }
 
+// LetGo reports whether the operator has forgotten a load balancer that was given back: its report is gone.
+func (s *AdoptionStore) LetGo(ctx context.Context, a *Adoption) (bool, error) {
+	name := v1alpha1.Name(a.Key, s.scope)
+	err := s.reader.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.LoadBalancer{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading LoadBalancer %s: %w", name, err)
+	}
+	return err != nil, nil
+}
+
 // Heeded reports whether the operator has seen the present state of a record that has it leave the load balancer as it
 // is: it has reported so, and no plan is being carried out any more.
 func (s *AdoptionStore) Heeded(ctx context.Context, a *Adoption) (bool, error) {
