@@ -208,7 +208,8 @@ func (c *gauges) graceOf(key lb.Key, objects ingress.Objects) time.Duration {
 			class.LoadBalancerClassSpec = *spec
 		}
 	}
-	return class.Grace()
+	grace, _ := class.DepartureGrace()
+	return grace
 }
 
 // takenBy returns a sign that another controller works on an Ingress of a record; "" for none.

@@ -41,10 +41,11 @@ func (o outcome) endMoves(next *records.Record,
 // untilDeparted returns the time until the first grace of a member ends that is leaving the classes
 // of Fairlead; zero if there is none.
 func (o outcome) untilDeparted(next *records.Record, now time.Time) (wait time.Duration) {
+	grace, _ := o.Snapshot.Class.DepartureGrace()
 	for _, m := range o.Snapshot.Members {
 		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil &&
 			known.DepartedAt != nil {
-			left := known.DepartedAt.Add(o.Snapshot.Class.Grace()).Sub(now)
+			left := known.DepartedAt.Add(grace).Sub(now)
 			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 		}
 	}

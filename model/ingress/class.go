@@ -81,6 +81,30 @@ func (c *Class) Grace() time.Duration {
 	return settings.DefaultMoveGrace
 }
 
+// keptOld is the default of adoption.keepOld.
+const keptOld = 7 * 24 * time.Hour
+
+// KeepOld returns how long a load balancer that was taken over can be given back; false if the class takes none over.
+func (c *Class) KeepOld() (time.Duration, bool) {
+	switch {
+	case c.Adoption == nil:
+		return 0, false
+	case c.Adoption.KeepOld == nil:
+		return keptOld, true
+	}
+	return c.Adoption.KeepOld.Duration, true
+}
+
+// DepartureGrace returns how long a load balancer of the class serves an Ingress that gets a class of another controller,
+// and the field that says so. One that was taken over is given back by a command, so that a former IngressClass that comes
+// back, as by GitOps, is taken for an accident for as long as it can be given back.
+func (c *Class) DepartureGrace() (grace time.Duration, field string) {
+	if keep, adopts := c.KeepOld(); adopts && keep > c.Grace() {
+		return keep, "adoption.keepOld"
+	}
+	return c.Grace(), "moveGrace"
+}
+
 // Retains reports whether load balancers of the class are kept after their last Ingress.
 func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -241,5 +242,25 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 			_, found := Place(objectsOf(aClass("public", c.spec)), ClassOptions{})
 			compare(t, "told", told(found), []string{"error Invalid ClusterLoadBalancerClass public " + c.want})
 		})
+	}
+}
+
+// An IngressClass of another controller that comes back, as by GitOps, is no reason to delete a load balancer that was taken
+// over: it is served for as long as it can be given back.
+func TestDepartureGrace(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec  v1alpha1.LoadBalancerClassSpec
+		want  time.Duration
+		field string
+	}{
+		"no adoption":     {v1alpha1.LoadBalancerClassSpec{}, 10 * time.Minute, "moveGrace"},
+		"adoption":        {adopting(v1alpha1.Adoption{}), 168 * time.Hour, "adoption.keepOld"},
+		"of an hour":      {adopting(v1alpha1.Adoption{KeepOld: &metav1.Duration{Duration: time.Hour}}), time.Hour, "adoption.keepOld"},
+		"that keeps none": {adopting(v1alpha1.Adoption{KeepOld: &metav1.Duration{}}), 10 * time.Minute, "moveGrace"},
+	} {
+		class := Class{LoadBalancerClassSpec: c.spec}
+		if got, field := class.DepartureGrace(); got != c.want || field != c.field {
+			t.Errorf("%s: %s of %s", name, got, field)
+		}
 	}
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // This file handles Ingresses of other controllers: one that was Fairlead's is served for the
-// moveGrace of its class, and the others are ignored.
+// moveGrace of its class, or its adoption.keepOld, and the others are ignored.
 
 // serveDeparting serves the last accepted version of an Ingress that is no longer ours, until the
-// moveGrace of the class is over: it may come back, and clients need time to follow it. A version
+// DepartureGrace of the class is over: it may come back, and clients need time to follow it. A version
 // that the class no longer permits is removed at once.
 func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnostic,
 	found []diag.Diagnostic) {
@@ -22,7 +22,8 @@ func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnosti
 		if !membership.Served || membership.LastAccepted == nil || class == nil {
 			continue
 		}
-		if membership.Departed >= class.Grace() {
+		grace, field := class.DepartureGrace()
+		if membership.Departed >= grace {
 			break
 		}
 		member, withdrawn, ok := s.permittedVersion(ing, membership, class)
@@ -31,8 +32,8 @@ func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnosti
 			continue
 		}
 		why.Severity = diag.Warning
-		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and "+
-			"then lets it go", membership.Key, class.Name, class.Grace())
+		why.Message += fmt.Sprintf("; %s serves it until the %s of class %s, %s, is over, and "+
+			"then lets it go", membership.Key, field, class.Name, grace)
 		snapshot := s.snapshot(membership.Key, class)
 		snapshot.AddKept(ing)
 		member.Leaving, member.Departing = true, true
