@@ -287,6 +287,20 @@ func disowning(c lb.TagChange) lb.TagChange {
 	return lb.TagChange{Handles: c.Handles, Add: add, Remove: c.Remove}
 }
 
+// tidy removes what was put back since the load balancer was taken over, as by GitOps or from a backup. The controller,
+// started, would take an Ingress with its finalizer for one that leaves, and delete bindings with the registrations of their
+// targets.
+func (t *Taker) tidy(ctx context.Context, r Record, c Candidate) error {
+	their, err := t.read(ctx, r, c)
+	if err != nil {
+		return err
+	}
+	if err := t.removeBindings(ctx, their.bindings); err != nil {
+		return err
+	}
+	return t.removeFinalizers(ctx, their.finalizers)
+}
+
 // former returns a load balancer with its former tags.
 func former(o *lb.Other) *lb.Other {
 	out := adopt.WithFormerTags(*o)
@@ -341,7 +355,7 @@ func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string,
 // finds its resources.
 func (t *Taker) prepare(ctx context.Context, c Candidate, r *Record) error {
 	if r.State == Taken {
-		return nil
+		return t.tidy(ctx, *r, c)
 	}
 	moved := r.Key != c.Wanted.LoadBalancer.Key // the Ingresses have got another class since
 	r.Key = c.Wanted.LoadBalancer.Key

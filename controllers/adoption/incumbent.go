@@ -95,19 +95,19 @@ func (t *Taker) read(ctx context.Context, r Record, c Candidate) (theirs, error)
 	bindings, err := t.bindings(ctx)
 	for _, b := range bindings {
 		arn, _, _ := unstructured.NestedString(b.Object, "spec", "targetGroupARN")
-		if madeFor(r.Stack, b.GetLabels()) && groups[arn] {
+		if StackOf(b.GetLabels()) == r.Stack && groups[arn] {
 			out.bindings = append(out.bindings, b)
 		}
 	}
 	return out, err
 }
 
-// madeFor reports whether labels are those of a stack.
-func madeFor(stack string, labels map[string]string) bool {
-	if namespace, name, single := strings.Cut(stack, "/"); single {
-		return labels[labelNamespace] == namespace && labels[labelName] == name
+// StackOf returns the stack whose binding has some labels; "" if the controller did not make it for Ingresses.
+func StackOf(labels map[string]string) string {
+	if namespace := labels[labelNamespace]; namespace != "" {
+		return namespace + "/" + labels[labelName]
 	}
-	return labels[labelGroup] == stack
+	return labels[labelGroup]
 }
 
 // bindings lists all TargetGroupBindings; none if their kind is not installed.
