@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
@@ -64,9 +65,6 @@ const (
 // waitsForClass is said of load balancers whose tags can be changed as soon as nothing asks the other controller for them.
 const waitsForClass = "the Ingresses still have a class of the AWS Load Balancer Controller: replace their IngressClass, whose " +
 	"controller cannot be changed, or change their ingressClassName"
-
-// keptOld is the default of adoption.keepOld.
-const keptOld = 7 * 24 * time.Hour
 
 // A sight is a load balancer of a class with adoption, as caches have it.
 type sight struct {
@@ -121,7 +119,11 @@ func (a *Adopter) Pass(ctx context.Context, now time.Time) error {
 		return err
 	}
 	sights := a.sights(o, options)
-	seen := fmt.Sprint(describe(sights))
+	bound, err := a.bound(ctx)
+	if err != nil {
+		return err
+	}
+	seen := fmt.Sprint(describe(sights), bound)
 	if seen == a.before && now.Before(a.next) {
 		return nil
 	}
@@ -137,7 +139,7 @@ func (a *Adopter) Pass(ctx context.Context, now time.Time) error {
 		return err
 	}
 	say := lines{}
-	work, open, left := a.sort(sights, known, say)
+	work, open, left := a.sort(sights, known, bound, say)
 	if len(work) > 0 {
 		if err := a.work(ctx, taker, o, options, work, open, say, now); err != nil {
 			return err
@@ -166,6 +168,24 @@ func (a *Adopter) sights(o ingress.Objects, options ingress.ClassOptions) (out [
 	return out
 }
 
+// bound returns the stacks of the other controller that have bindings, which it made.
+func (a *Adopter) bound(ctx context.Context) (map[string]bool, error) {
+	out := map[string]bool{}
+	if !a.Optional.Has(cluster.KindTargetGroupBinding) {
+		return out, nil
+	}
+	var list alb.TargetGroupBindingList
+	if err := a.Cache.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("listing TargetGroupBindings: %w", err)
+	}
+	for _, b := range list.Items {
+		if stack := adoption.StackOf(b.Labels); stack != "" {
+			out[stack] = true
+		}
+	}
+	return out, nil
+}
+
 // describe returns what of some load balancers makes a pass do something.
 func describe(all []sight) (out []string) {
 	for _, s := range all {
@@ -191,10 +211,10 @@ func (a *Adopter) taker(now time.Time) (*adoption.Taker, error) {
 
 // sort returns the load balancers for which something can be done, those that are not taken over yet, and how many are
 // left to be. It says which wait for another class.
-func (a *Adopter) sort(all []sight, known []adoption.Record, say lines) (work, open map[lb.Key]bool, left int) {
-	states := map[lb.Key]adoption.State{}
+func (a *Adopter) sort(all []sight, known []adoption.Record, bound map[string]bool, say lines) (work, open map[lb.Key]bool, left int) {
+	states, again := map[lb.Key]adoption.State{}, map[lb.Key]bool{}
 	for _, r := range known {
-		states[r.Key] = r.State
+		states[r.Key], again[r.Key] = r.State, bound[r.Stack]
 	}
 	if a.settled == nil {
 		a.settled = map[lb.Key]bool{}
@@ -203,6 +223,8 @@ func (a *Adopter) sort(all []sight, known []adoption.Record, say lines) (work, o
 	for _, s := range all {
 		state := states[s.Key]
 		switch {
+		case state == adoption.Taken && (s.finalizer || again[s.Key]) && !s.theirs: // they were put back
+			work[s.Key], open[s.Key] = true, true
 		case state == adoption.Taken, state == "" && s.served && !s.theirs:
 			a.settled[s.Key] = true
 			continue
@@ -367,14 +389,11 @@ func (a *Adopter) finish(ctx context.Context, taker *adoption.Taker, o ingress.O
 	classes, _ := ingress.NewClassLookup(o, options)
 	for _, r := range known {
 		class := classes.Named(r.Key.Class())
-		if r.State != adoption.Taken || class == nil || class.Adoption == nil || r.Since.IsZero() {
+		if r.State != adoption.Taken || class == nil || r.Since.IsZero() {
 			continue
 		}
-		keep := keptOld
-		if class.Adoption.KeepOld != nil {
-			keep = class.Adoption.KeepOld.Duration
-		}
-		if now.Before(r.Since.Add(keep)) {
+		keep, adopts := class.KeepOld()
+		if !adopts || now.Before(r.Since.Add(keep)) {
 			continue
 		}
 		if a.ReadOnly {

@@ -15,6 +15,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -203,6 +204,34 @@ func TestTheOperatorTakesOver(t *testing.T) {
 		}
 	}
 	s.right("after a week")
+}
+
+// TestTheOperatorRemovesWhatIsPutBack: a binding, as from a backup. The controller, started, would delete it with the
+// registrations of its targets.
+func TestTheOperatorRemovesWhatIsPutBack(t *testing.T) {
+	s := newOneAndTwo(t)
+	bindings := &unstructured.UnstructuredList{}
+	bindings.SetGroupVersionKind(bindingKind)
+	if err := s.kube.List(t.Context(), bindings); err != nil || len(bindings.Items) == 0 {
+		t.Fatalf("there are %d bindings: %v", len(bindings.Items), err)
+	}
+	s.takeAll()
+	a := newAdopting(s)
+	a.minutes(2)
+	s.asTheirs(func() error {
+		again := bindings.Items[0].DeepCopy()
+		again.SetResourceVersion("")
+		return s.kube.Create(t.Context(), again)
+	})
+	a.minutes(1)
+	if err := s.kube.List(t.Context(), bindings); err != nil || len(bindings.Items) > 0 {
+		t.Errorf("there are %d bindings: %v, %q", len(bindings.Items), err, a.told())
+	}
+	s.startTheirs()
+	s.right("after the controller was started")
+	if kube, aws := a.minutes(30); aws > 0 || kube > 6 {
+		t.Errorf("in half an hour after it: %d calls of the API server, %d of AWS", kube, aws)
+	}
 }
 
 // TestTheOperatorSaysWhatIsInTheWay: once, and it writes nothing.
