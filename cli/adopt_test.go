@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/adopt"
 )
 
@@ -71,5 +73,17 @@ func TestTerraformLetsGoOfWhatIsTaken(t *testing.T) {
 	}
 	if strings.Contains(text, "arn:left") || strings.Contains(text, "sg-1") || terraform(nil) != "" {
 		t.Errorf("it has what is not taken: %s", text)
+	}
+}
+
+// TestAnErrorIsToldWhereSomethingIsLeftToDo: an error is printed, also if other load balancers wait for people.
+func TestAnErrorIsToldWhereSomethingIsLeftToDo(t *testing.T) {
+	waits := []progress{{Outcome: adoption.Outcome{Switch: []string{"Ingress shop/one"}}}}
+	if err := unfinished(waits, nil); !errors.Is(err, errToDo) {
+		t.Errorf("without one: %v", err)
+	}
+	ended := errors.New("the other one")
+	if err := unfinished(waits, ended); !errors.Is(err, ended) || errors.Is(err, errToDo) {
+		t.Errorf("with one: %v", err)
 	}
 }

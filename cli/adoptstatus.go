@@ -61,7 +61,7 @@ func (a *adopting) about(cmd *cobra.Command, cloud providers.Provider, format ou
 		}
 		report.LoadBalancers = append(report.LoadBalancers, did)
 	}
-	return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "the state"), err, unfinished(report.LoadBalancers))
+	return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "the state"), unfinished(report.LoadBalancers, err))
 }
 
 func (a *adopting) aboutOne(ctx context.Context, taker *adoption.Taker, r adoption.Record) (progress, error) {

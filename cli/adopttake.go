@@ -113,6 +113,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 		members[w.LoadBalancer.Key] = w.Members
 	}
 	var prepared []string
+	var failed error
 	for _, p := range a.pairs(found, wanted) {
 		if p.Found == nil || p.Wanted == nil {
 			continue
@@ -126,9 +127,9 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 		case one.Done() && err == nil:
 			did.Next = "the operator serves it; fairlead adopt --finish deletes what giving it back would need"
 		}
-		out = append(out, did)
-		if err != nil {
-			return out, err
+		if out = append(out, did); err != nil {
+			failed = err
+			break
 		}
 	}
 	endangered, err := taker.Endangered(ctx, prepared)
@@ -137,7 +138,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 			out[i].Next = switchClass(endangered)
 		}
 	}
-	return out, err
+	return out, errors.Join(failed, err)
 }
 
 // switchClass says how Ingresses get a class of Fairlead. Others of their class still have finalizers of the controller.
@@ -151,8 +152,12 @@ func switchClass(endangered []string) string {
 		"(docs/how-to/keep-your-load-balancers.md)"
 }
 
-// unfinished is the error of a command after which something is left to do.
-func unfinished(all []progress) error {
+// unfinished is the error of a command after which something is left to do: the one that ended it, if there is one, which
+// is printed.
+func unfinished(all []progress, ended error) error {
+	if ended != nil {
+		return ended
+	}
 	for _, p := range all {
 		if !p.Done() {
 			return errToDo

@@ -95,7 +95,7 @@ func (r *releasing) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 			report.LoadBalancers = append(report.LoadBalancers, *did)
 		}
 	}
-	return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what is given back"), err, unfinished(report.LoadBalancers))
+	return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what is given back"), unfinished(report.LoadBalancers, err))
 }
 
 // one gives one load balancer back, or says what that would be; nil if it is not taken over.
