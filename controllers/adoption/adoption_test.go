@@ -533,23 +533,3 @@ func TestOthersOfTheClass(t *testing.T) {
 		t.Errorf("once all are prepared: %q, %v", got, err)
 	}
 }
-
-// TestTheOperatorLetsGoFirst: the record stays until the operator has let go, also if the class was replaced early.
-func TestTheOperatorLetsGoFirst(t *testing.T) {
-	w := newWorld(t)
-	if err := w.take(); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := w.taker().Release(t.Context(), w.found(), key, members, false); err != nil || len(out.Switch) != 2 {
-		t.Fatal(out, err)
-	}
-	w.replaceClass(itsClass)
-	w.works = true // it has not seen that yet
-	if out, err := w.taker().Release(t.Context(), w.found(), key, members, false); err != nil || len(out.Obstacles) != 1 || len(w.records) != 1 {
-		t.Errorf("while it holds it: %+v, %v, %d records", out, err, len(w.records))
-	}
-	w.works = false
-	if out, err := w.taker().Release(t.Context(), w.found(), key, members, false); err != nil || !out.Done() || len(w.records) > 0 {
-		t.Errorf("then: %+v, %v, %d records", out, err, len(w.records))
-	}
-}

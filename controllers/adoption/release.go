@@ -70,10 +70,6 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
 		return out, err
 	}
-	// Without the record, an operator that has not let go keeps serving the last version that was of its class.
-	if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
-		return out, err
-	}
 	if err := t.restore(ctx, r, members); err != nil {
 		return out, fmt.Errorf("giving %s back: %w", name, err)
 	}

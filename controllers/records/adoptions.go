@@ -274,9 +274,6 @@ func (s *AdoptionStore) Heeded(ctx context.Context, a *Adoption) (bool, error) {
 	if err := s.reader.Get(ctx, client.ObjectKey{Name: name}, report); client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading LoadBalancer %s: %w", name, err)
 	}
-	if a.State == v1alpha1.AdoptionReturned { // it has let go of it, and its report is gone
-		return report.Name == "", nil
-	}
 	said := meta.FindStatusCondition(report.Status.Conditions, v1alpha1.ConditionProgrammed)
 	return said != nil && said.Reason == a.Reason() && said.Message == a.Message(), nil
 }
