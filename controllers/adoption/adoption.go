@@ -219,7 +219,8 @@ func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
 	}
 	out := Outcome{State: r.State}
 	if r.State == Taken && c.Found.Key == r.Key {
-		return out, nil
+		out.Obstacles, err = t.tidy(ctx, r, c)
+		return out, err
 	}
 	if out.Obstacles, err = t.obstacles(ctx, c, r); err != nil || len(out.Obstacles) > 0 {
 		return out, err
@@ -290,15 +291,21 @@ func disowning(c lb.TagChange) lb.TagChange {
 // tidy removes what was put back since the load balancer was taken over, as by GitOps or from a backup. The controller,
 // started, would take an Ingress with its finalizer for one that leaves, and delete bindings with the registrations of their
 // targets.
-func (t *Taker) tidy(ctx context.Context, r Record, c Candidate) error {
+func (t *Taker) tidy(ctx context.Context, r Record, c Candidate) (obstacles []string, err error) {
+	if r.Cluster == byHand {
+		return nil, nil
+	}
 	their, err := t.read(ctx, r, c)
-	if err != nil {
-		return err
+	if err != nil || len(their.finalizers)+len(their.bindings) == 0 {
+		return nil, err
+	}
+	if way, err := t.InTheWay(ctx); err != nil || len(way) > 0 {
+		return way, err
 	}
 	if err := t.removeBindings(ctx, their.bindings); err != nil {
-		return err
+		return nil, err
 	}
-	return t.removeFinalizers(ctx, their.finalizers)
+	return nil, t.removeFinalizers(ctx, their.finalizers)
 }
 
 // former returns a load balancer with its former tags.
@@ -355,7 +362,7 @@ func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string,
 // finds its resources.
 func (t *Taker) prepare(ctx context.Context, c Candidate, r *Record) error {
 	if r.State == Taken {
-		return t.tidy(ctx, *r, c)
+		return nil
 	}
 	moved := r.Key != c.Wanted.LoadBalancer.Key // the Ingresses have got another class since
 	r.Key = c.Wanted.LoadBalancer.Key
