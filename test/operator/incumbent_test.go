@@ -221,7 +221,8 @@ func (k *takeover) inAccount() (out []string) {
 		}
 		var targets []string
 		for _, d := range health.TargetHealthDescriptions {
-			targets = append(targets, fmt.Sprint(*d.Target.Id, *d.Target.Port, d.TargetHealth.State))
+			// A new rule names one of the two groups of the Service, and the targets of the other one are unused.
+			targets = append(targets, fmt.Sprint(*d.Target.Id, *d.Target.Port, d.TargetHealth.State == "draining"))
 		}
 		out = append(out, fmt.Sprint("target group ", *g.TargetGroupArn, targets, tags(g.TargetGroupArn)))
 	}
@@ -388,9 +389,32 @@ func (k *takeover) giveBack() {
 		said, code = k.command("release", "--all", "--yes")
 		return strings.Contains(said, "Returned")
 	})
-	k.expect(said, code, 2, "give these Ingresses their former class", "controller: ingress.k8s.aws/alb")
+	k.expect(said, code, 2, "give these Ingresses their former class", `"controller":"ingress.k8s.aws/alb"`)
 	k.class("ingress.k8s.aws/alb")
 	said, code = k.command("release", "--all", "--yes")
 	k.expect(said, code, 0, "the controller can be started")
 	kube.Eventually(k.T, "the operator has nothing to do", func() bool { return k.proxy.quiet() > rest })
+}
+
+// TestTheOperatorTakesOverByItself: a class with adoption is all that it is told.
+func TestTheOperatorTakesOverByItself(t *testing.T) {
+	t.Parallel()
+	k := newTakeover(t)
+	k.startTheirs()
+	status := k.statusOf("one")
+	k.flags = []string{"--namespace="}
+	k.replace(t)
+	kube.Eventually(t, "it waits for the class", func() bool { return k.told("still have a class of the AWS Load Balancer Controller") })
+	bindings := k.listOf("TargetGroupBinding")
+	if err := k.List(t.Context(), bindings); err != nil || len(bindings.Items) > 0 {
+		t.Errorf("there are still %d bindings: %v", len(bindings.Items), err)
+	}
+	k.class(ingress.ControllerName)
+	k.replace(t) // which looks at once, and not within a minute
+	kube.Eventually(t, "it has taken over", func() bool { return k.told("is taken over") })
+	edit(t, k.world, &networkingv1.Ingress{}, "two", func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].Host = "changed.example.com" })
+	kube.Eventually(t, "a change is served", func() bool { return slices.Contains(k.hosts(t), "changed.example.com") })
+	if now := k.statusOf("one"); now != status || k.balancers(t) != 1 {
+		t.Errorf("there are %d load balancers, and the status of an Ingress was %s, and is %s", k.balancers(t), status, now)
+	}
 }
