@@ -80,7 +80,8 @@ func wantedFor(o *lb.Other, wanted []Wanted, cluster string) (whose []int, why s
 		keys = append(keys, string(wanted[i].LoadBalancer.Key))
 	}
 	slices.Sort(keys)
-	return whose, fmt.Sprintf("%d are wanted in its place: %s", len(keys), strings.Join(keys, ", "))
+	return whose, fmt.Sprintf("%d are wanted in its place: %s; list its group in groups of the class if its Ingresses are of several "+
+		"namespaces", len(keys), strings.Join(keys, ", "))
 }
 
 // sameOwners reports whether wanted load balancers differ in scheme and name only.
