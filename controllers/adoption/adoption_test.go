@@ -501,6 +501,21 @@ func TestTheOperatorHeedsEachState(t *testing.T) {
 	}
 }
 
+// TestOneThatIsPreparedIsGivenBack: the way back is there from each state, with the class that the Ingresses never lost.
+func TestOneThatIsPreparedIsGivenBack(t *testing.T) {
+	w := newWorld(t)
+	before, tags := w.objects(), fmt.Sprint(w.tags)
+	if out, err := w.taker().Take(t.Context(), w.candidate()); err != nil || out.State != adoption.Prepared {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if out, err := w.taker().Release(t.Context(), w.found(), key, members, false); err != nil || !out.Done() {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff(before, w.objects()); diff != "" || fmt.Sprint(w.tags) != tags || len(w.records) > 0 {
+		t.Errorf("%s %v %v", diff, w.tags, w.records)
+	}
+}
+
 // TestFinishLeavesNothingToGiveBack: what no rule names is deleted, and the record with it.
 func TestFinishLeavesNothingToGiveBack(t *testing.T) {
 	w := newWorld(t)

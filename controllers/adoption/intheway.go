@@ -9,6 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -85,7 +86,10 @@ func (r resources) text(what string) []string {
 		"scaled to zero: then delete it, or set failurePolicy: Ignore", what, strings.Join(r, ", "))}
 }
 
-// Runs says that the controller runs, by each Lease that it renews.
+// itsPods is the label of its Pods (its config/default/kustomization.yaml, and selectorLabels of its chart).
+var itsPods = client.MatchingLabels{"app.kubernetes.io/name": "aws-load-balancer-controller"}
+
+// Runs says that the controller runs, by each Lease that it renews, and else by its Pods: without elections it has no Lease.
 func Runs(ctx context.Context, server client.Reader, now time.Time) (out []string, err error) {
 	var leases coordinationv1.LeaseList
 	if err := server.List(ctx, &leases, client.MatchingFields{"metadata.name": itsLease}); err != nil {
@@ -99,6 +103,19 @@ func Runs(ctx context.Context, server client.Reader, now time.Time) (out []strin
 		}
 		out = append(out, fmt.Sprintf("the controller runs: %s holds the Lease %s/%s. Scale its Deployment to zero, and keep it "+
 			"there", *s.HolderIdentity, lease.Namespace, lease.Name))
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	var pods corev1.PodList
+	if err := server.List(ctx, &pods, itsPods); err != nil {
+		return nil, fmt.Errorf("listing Pods: %w", err)
+	}
+	for _, p := range pods.Items {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			out = append(out, fmt.Sprintf("the controller runs, without a Lease: Pod %s/%s. Scale its Deployment to zero, and keep it "+
+				"there", p.Namespace, p.Name))
+		}
 	}
 	return out, nil
 }
