@@ -163,7 +163,8 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 	}
 	if a.yes {
 		report.Progress, err = a.take(ctx, term, found, wanted)
-		return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what was done"), unfinished(report.Progress, err))
+		return errors.Join(format.PrintReport(cmd.OutOrStdout(), report, "what was done"), unfinished(report.Progress, err),
+			report.aloneError())
 	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
 		return err

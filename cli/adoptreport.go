@@ -96,6 +96,14 @@ func (r *takeovers) finish() {
 // differs reports whether anything is not the same.
 func (r takeovers) differs() bool { return r.differ()+len(r.Alone) > 0 }
 
+// aloneError is the error of a takeover that leaves load balancers without a counterpart.
+func (r takeovers) aloneError() error {
+	if len(r.Alone) > 0 {
+		return errToDo
+	}
+	return nil
+}
+
 // differ returns how many load balancers differ.
 func (r takeovers) differ() (n int) {
 	for _, b := range r.LoadBalancers {

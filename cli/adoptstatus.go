@@ -101,5 +101,5 @@ func nextOf(r adoption.Record) string {
 	case adoption.Releasing, adoption.Returned:
 		return "it is being given back " + since + ": fairlead release --yes goes on"
 	}
-	return "it is being taken over " + since + ": fairlead adopt --yes goes on"
+	return "it is being taken over " + since + ": fairlead adopt --yes goes on, and fairlead release --yes gives it back"
 }
