@@ -195,6 +195,7 @@ func TestColumns(t *testing.T) {
 	want := map[string]any{
 		"Name": made.Name, "Address": "shop.example.com", "Members": 2.0, "Rules": 3.0, "Limit": 100.0, "Accepted": "True",
 		"Programmed": "True", "Degraded": "False", "Plan": "1 to create, 0 to change, 0 to delete", "Error": nil, "Missing": nil,
+		"Adoption": nil,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the columns (-want +got):\n%s", diff)
