@@ -60,7 +60,7 @@ setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests
 #   test/goroutines_test.go holds them, and test/fuzz, test/incumbent and test/limits, which ask the model;
 # - cli/saved and test/changes, which do so, too;
 # - test and test/gate, which read files and run scripts;
-# - test/alb, which runs the provider for minutes: a life of a load balancer has the detector;
+# - test/adoption and test/alb, which run the provider for minutes: a life of a load balancer has the detector;
 # - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
 # - test/moto, which is an emulator that is not written in Go;
 # - cli, but for the commands that serve or ask others;
@@ -69,7 +69,7 @@ setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests
 # - controllers, but for the tests in which most happens at once;
 # - what two namespaces can do to each other in controllers/loadbalancer: thousands of reconciles, one after the other,
 #   for which the detector takes ten minutes.
-COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/incumbent test/moto
+COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/adoption test/alb test/check test/incumbent test/moto
 WAIT := test/operator controllers test/chaos test/conformance test/rollout test/scale
 UNRACED := $(COMPUTE) $(WAIT) cli
 SERVING := Demo|Provider|Token|Certificates|Check|Prove
