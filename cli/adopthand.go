@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -27,13 +28,13 @@ func (h *byHand) find(ctx context.Context, cloud providers.Provider) ([]lb.Other
 	if h.tags != nil {
 		facts, err := cloud.Lookup(ctx, lb.Questions{Others: h.tags})
 		if err == nil && facts.Others == nil {
-			err = fmt.Errorf("the provider cannot say which load balancers others made")
+			err = adoption.ErrCannotSay
 		}
 		return facts.Others, err
 	}
 	adopter, can := providers.AdopterOf(cloud, "")
 	if !can {
-		return nil, fmt.Errorf("the provider cannot say which load balancers others made")
+		return nil, adoption.ErrCannotSay
 	}
 	one, err := adopter.Found(ctx, h.arn)
 	if err != nil || one == nil {

@@ -81,7 +81,7 @@ func (r *releasing) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	found, err := adoption.Others(ctx, cloud)
+	found, err := taker.Releasable(ctx, cloud)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,8 @@ func (r *releasing) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 
 // one gives one load balancer back, or says what that would be; nil if it is not taken over.
 func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud providers.Provider, found *lb.Other) (*progress, error) {
-	record, key, err := taker.Owned(ctx, found)
+	record, err := taker.Owned(ctx, found)
+	key := record.Key
 	if err != nil || key == "" || !r.covers(key) {
 		return nil, err
 	}

@@ -126,8 +126,6 @@ type Taker struct {
 	Records Records
 	// InTheWay says what stands in the way in the cluster: that the controller runs, or its webhooks without it.
 	InTheWay func(ctx context.Context) ([]string, error)
-	// Alone is set where no operator runs, which would have to heed a record.
-	Alone bool
 	// Patience is how long an operator is waited for that has to heed one.
 	Patience time.Duration
 	Now      func() time.Time
@@ -181,7 +179,7 @@ func (t *Taker) Preview(ctx context.Context, handle string, w adopt.Wanted, memb
 		return Outcome{}, err
 	}
 	c := Candidate{Found: found, Wanted: w, Members: members, Comparison: adopt.Compare(former(found), w, budget)}
-	r, err := t.recordOf(ctx, c)
+	r, err := t.recordOf(ctx, c.Found, c.Wanted.LoadBalancer.Key)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -213,7 +211,7 @@ func (t *Taker) find(ctx context.Context, handle string) (*lb.Other, error) {
 // Take takes one load balancer over, as far as that is possible now.
 func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
 	_, name := stack(c.Found)
-	r, err := t.recordOf(ctx, c)
+	r, err := t.recordOf(ctx, c.Found, c.Wanted.LoadBalancer.Key)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -314,22 +312,18 @@ func former(o *lb.Other) *lb.Other {
 	return &out
 }
 
-// recordOf returns the record of a candidate, or a new one.
-func (t *Taker) recordOf(ctx context.Context, c Candidate) (Record, error) {
-	cluster, name := stack(c.Found)
-	known, err := t.Records.Get(ctx, cluster, name, c.Wanted.LoadBalancer.Key)
-	if err != nil || known != nil {
-		return deref(known), err
+// recordOf returns the record of a load balancer. Without one, it returns a new one, which has no state.
+func (t *Taker) recordOf(ctx context.Context, found *lb.Other, key lb.Key) (Record, error) {
+	cluster, name := stack(found)
+	known, err := t.Records.Get(ctx, cluster, name, key)
+	if err != nil {
+		return Record{}, err
 	}
-	return Record{Cluster: cluster, Stack: name, Key: c.Wanted.LoadBalancer.Key, Handle: c.Found.Handle, Name: c.Found.Name,
+	if known != nil {
+		return *known, nil
+	}
+	return Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name,
 		Finalizers: map[string][]string{}}, nil
-}
-
-func deref(r *Record) Record {
-	if r == nil {
-		return Record{}
-	}
-	return *r
 }
 
 // obstacles returns what keeps a candidate from being taken over.

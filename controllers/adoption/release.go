@@ -22,22 +22,16 @@ import (
 // Release gives one load balancer back, as far as that is possible now. members are the Ingresses that ask for it.
 // Without a record, accepted says that what it had cannot be restored.
 func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, members []string, accepted bool) (Outcome, error) {
-	cluster, name := stack(found)
-	known, err := t.Records.Get(ctx, cluster, name, key)
+	r, err := t.recordOf(ctx, found, key)
 	if err != nil {
 		return Outcome{}, err
 	}
-	r := Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name}
-	if known != nil {
-		r = *known
-	}
+	name := r.Stack
 	out := Outcome{State: r.State, Lost: Lost(r)}
-	if known == nil {
-		if !accepted {
-			out.Obstacles = []string{fmt.Sprintf("the record of %s is gone, and what it had cannot be restored: --accept %s consents",
-				name, key)}
-			return out, nil
-		}
+	if len(out.Lost) > 0 && !accepted {
+		out.Obstacles = []string{fmt.Sprintf("the record of %s is gone, and what it had cannot be restored: --accept %s consents",
+			name, key)}
+		return out, nil
 	}
 	if r.State != Returned {
 		if err := t.enter(ctx, &r, Releasing); err != nil {
@@ -78,9 +72,6 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 
 // unheeded says that an operator may still change the load balancer; nothing if none does.
 func (t *Taker) unheeded(ctx context.Context, key lb.Key) ([]string, error) {
-	if t.Alone {
-		return nil, nil
-	}
 	for end := time.Now().Add(t.Patience); ; {
 		heeded, err := t.Records.Heeded(ctx, key)
 		if err != nil || heeded {
@@ -107,19 +98,36 @@ func Lost(r Record) []string {
 		fmt.Sprintf("the IngressClass of %s as it was", r.Stack)}
 }
 
-// Owned returns the record of a load balancer that is taken over, in part or whole, and its key; an empty key for one that
-// is not. If the record is lost, it has no state.
-func (t *Taker) Owned(ctx context.Context, found *lb.Other) (Record, lb.Key, error) {
-	cluster, name := stack(found)
-	key := found.Key
-	known, err := t.Records.Get(ctx, cluster, name, key)
+// Owned returns the record of a load balancer that is taken over, in part or whole; with an empty key for one that is not.
+// If the record is lost, it has no state.
+func (t *Taker) Owned(ctx context.Context, found *lb.Other) (Record, error) {
+	return t.recordOf(ctx, found, found.Key)
+}
+
+// Releasable returns the load balancers that can be taken over from the controller, and those of records besides: no tag
+// tells of one that no controller made.
+func (t *Taker) Releasable(ctx context.Context, cloud Asked) ([]lb.Other, error) {
+	out, err := Others(ctx, cloud)
 	if err != nil {
-		return Record{}, "", err
+		return nil, err
 	}
-	if known != nil {
-		return *known, known.Key, nil
+	all, err := t.Records.List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name}, key, nil
+	for _, r := range all {
+		if slices.ContainsFunc(out, func(o lb.Other) bool { return o.Handle == r.Handle }) {
+			continue
+		}
+		found, err := t.Cloud.Found(ctx, r.Handle)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			out = append(out, adopt.WithFormerTags(*found))
+		}
+	}
+	return out, nil
 }
 
 // restore restores the finalizers and the bindings, where the controller has not made them again, and removes Fairlead's

@@ -371,6 +371,10 @@ func TestALoadBalancerMadeByHand(t *testing.T) {
 	if steps := s.plan(); len(steps) > 0 {
 		t.Errorf("the plan is %q", steps)
 	}
+	releasable, err := s.taker(s.cloud()).Releasable(t.Context(), s.cloud())
+	if err != nil || len(releasable) != 1 || releasable[0].Key != w.LoadBalancer.Key {
+		t.Fatalf("release finds %+v, %v", releasable, err)
+	}
 	out, err := s.taker(s.cloud()).ReleaseFound(t.Context(), arn, w.LoadBalancer.Key, w.Members, false)
 	if err != nil || !out.Done() {
 		t.Fatalf("%+v %v", out, err)

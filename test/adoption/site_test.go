@@ -182,25 +182,25 @@ func (s *site) asTheirs(do func() error) {
 	}
 }
 
-// startTheirs starts the other controller, which works until it comes to rest.
+// theirs starts the other controller, which works until it comes to rest.
+func (s *site) theirs() error {
+	c := s.options
+	c.Client, c.ELB, c.EC2, c.ACM = s.kube, s.elb, s.ec2, acm.NewFromConfig(s.sim.OwnersConfig())
+	c.ClusterName, c.VPC = albsim.Cluster, albsim.VPC
+	return c.Pass(s.Context())
+}
+
+// startTheirs starts it where it is to run.
 func (s *site) startTheirs() {
 	s.Helper()
-	c := s.options
-	config := s.sim.OwnersConfig()
-	c.Client, c.ELB, c.EC2, c.ACM = s.kube, s.elb, s.ec2, acm.NewFromConfig(config)
-	c.ClusterName, c.VPC = albsim.Cluster, albsim.VPC
-	s.asTheirs(func() error { return c.Pass(s.Context()) })
+	s.asTheirs(s.theirs)
 }
 
 // accident starts the other controller where it is not to run. It may fail.
 func (s *site) accident() {
 	s.Helper()
-	c := s.options
-	config := s.sim.OwnersConfig()
-	c.Client, c.ELB, c.EC2, c.ACM = s.kube, s.elb, s.ec2, acm.NewFromConfig(config)
-	c.ClusterName, c.VPC = albsim.Cluster, albsim.VPC
 	s.asTheirs(func() error {
-		if err := c.Pass(s.Context()); err != nil {
+		if err := s.theirs(); err != nil {
 			s.Logf("started by accident, the controller failed: %.120s", err)
 		}
 		return nil
@@ -245,9 +245,14 @@ func (s *site) wanted(cloud *ours.Provider) []adoption.Wanted {
 	return all
 }
 
+// heeded are records that the operator heeds at once: it reads them each time.
+type heeded struct{ adoption.Records }
+
+func (heeded) Heeded(context.Context, lb.Key) (bool, error) { return true, nil }
+
 func (s *site) taker(cloud *ours.Provider) *adoption.Taker {
 	out := adoption.NewTaker(s.kube, cloud, records.NewAdoptionStore(s.kube, s.kube, ""))
-	out.Alone = true // this operator reads the record each time
+	out.Records = heeded{out.Records}
 	return out
 }
 
