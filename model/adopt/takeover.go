@@ -44,7 +44,7 @@ func (c *Comparison) NeedsConsent() bool {
 		slices.ContainsFunc(c.Settings, func(d Difference) bool { return !d.Stays })
 }
 
-// Obstacles says what keeps a found load balancer from becoming the wanted one, whoever consents.
+// Obstacles says what keeps a found load balancer from becoming the wanted one, also with consent.
 func (c *Comparison) Obstacles(o *lb.Other, w Wanted) (out []string) {
 	if name := w.LoadBalancer.Key.Name(); name != o.Name {
 		out = append(out, fmt.Sprintf("its name is %s, and the class gives the name %q to %s: set adoption of the class, with the "+
