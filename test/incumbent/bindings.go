@@ -434,7 +434,7 @@ func instanceOf(n *corev1.Node) string {
 	return n.Spec.ProviderID[strings.LastIndex(n.Spec.ProviderID, "/")+1:]
 }
 
-// register has a target group have these targets and no others, whoever has registered them: it deregisters first.
+// register has a target group have these targets. It first deregisters all others, those included that another program registered.
 func (c *Controller) register(ctx context.Context, b binding, want []elb.TargetDescription) error {
 	have, err := c.registered(ctx, b.TargetGroupARN)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file starts the controller in states that somebody left it. The calls are those that the controller itself, of v3.5,
+// This file starts the controller in clusters and accounts that were changed while it was down. The calls are those that the controller itself, of v3.5,
 // made in the same states of a simulated account.
 
 // A start is a state, and what the controller writes to AWS then: calls with their number, "fails" where it fails.
