@@ -31,6 +31,7 @@ const (
 	AdoptionTaken     = "Taken"
 	AdoptionReleasing = "Releasing"
 	AdoptionReturned  = "Returned"
+	AdoptionReleased  = "Released"
 )
 
 // Enter begins a state, unless it has begun.

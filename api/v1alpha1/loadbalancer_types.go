@@ -231,8 +231,10 @@ type AdoptionMemory struct {
 	Name string `json:"name"`
 	// State is how far it is. Recorded: nothing is changed yet. Prepared: the bindings of the controller are deleted, and
 	// its finalizers removed. Taken: its tags are replaced, and Fairlead serves the load balancer. Releasing: it is being
-	// given back. Returned: the tags are the controller's again.
-	// +kubebuilder:validation:Enum=Recorded;Prepared;Taken;Releasing;Returned
+	// given back. Returned: the tags are the controller's again. Released: it is given back, and nothing else is left of
+	// the record; the operator leaves the load balancer alone until fairlead adopt takes it over again, or its Ingresses
+	// have a class of Fairlead again.
+	// +kubebuilder:validation:Enum=Recorded;Prepared;Taken;Releasing;Returned;Released
 	State string `json:"state"`
 	// States are the states that it has had, with their times, the last one at the end.
 	// +listType=atomic
