@@ -319,7 +319,8 @@ func TestALoadBalancerIsGivenBackWithoutAnOperator(t *testing.T) {
 	if err := b.Update(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Adoptions.Delete(t.Context(), a); err != nil {
+	a.Enter(v1alpha1.AdoptionReleased, time.Now())
+	if err := b.Adoptions.Put(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
 	rules := b.rules()

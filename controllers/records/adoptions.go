@@ -110,6 +110,11 @@ func (s *AdoptionStore) Put(ctx context.Context, a *Adoption) error {
 	if err := s.check(a); err != nil {
 		return fmt.Errorf("writing LoadBalancer %s: %w", name, err)
 	}
+	if a.State == v1alpha1.AdoptionReleased {
+		if err := s.deleteReport(ctx, a); err != nil {
+			return err
+		}
+	}
 	before := a.object
 	if before == nil {
 		var err error
@@ -179,9 +184,8 @@ func (s *AdoptionStore) create(ctx context.Context, a *Adoption, name string) (*
 	return nil, fmt.Errorf("creating LoadBalancer %s: %w", name, err)
 }
 
-// Delete deletes a record, unless another writer has changed it since it was read. With the record of a load balancer that
-// was given back goes the report on it, as the operator drops it: one that starts later would find Ingresses in it that have
-// left, and would remove the address from their status.
+// Delete deletes a record, unless another writer has changed it since it was read; with that of a load balancer that was
+// given back, the report on it.
 func (s *AdoptionStore) Delete(ctx context.Context, a *Adoption) error {
 	if s.checkLease != nil {
 		if err := s.checkLease(); err != nil {
@@ -189,14 +193,23 @@ func (s *AdoptionStore) Delete(ctx context.Context, a *Adoption) error {
 		}
 	}
 	if a.State == v1alpha1.AdoptionReturned {
-		report := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(a.Key, s.scope)}}
-		if err := s.writer.Delete(ctx, report); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting LoadBalancer %s: %w", report.Name, err)
+		if err := s.deleteReport(ctx, a); err != nil {
+			return err
 		}
 	}
 	err := s.writer.Delete(ctx, a.object, client.Preconditions{UID: &a.object.UID, ResourceVersion: &a.object.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting LoadBalancer %s: %w", a.object.Name, err)
+	}
+	return nil
+}
+
+// deleteReport deletes the report on a load balancer that was given back, as the operator drops it: one that starts later
+// would find Ingresses in it that have left, and would remove the address from their status.
+func (s *AdoptionStore) deleteReport(ctx context.Context, a *Adoption) error {
+	report := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(a.Key, s.scope)}}
+	if err := s.writer.Delete(ctx, report); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting LoadBalancer %s: %w", report.Name, err)
 	}
 	return nil
 }
@@ -236,7 +249,9 @@ func (s *AdoptionStore) name(key lb.Key) string {
 func (a *Adoption) Version() string { return string(a.object.UID) + "/" + a.object.ResourceVersion }
 
 // Holds reports whether the operator leaves the load balancer as it is.
-func (a *Adoption) Holds() bool { return a != nil && a.State != v1alpha1.AdoptionTaken }
+func (a *Adoption) Holds() bool {
+	return a != nil && a.State != v1alpha1.AdoptionTaken && a.State != v1alpha1.AdoptionReleased
+}
 
 // Reason and Message are those of the condition Programmed of a load balancer that is left as it is.
 func (a *Adoption) Reason() string {
