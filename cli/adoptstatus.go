@@ -52,7 +52,7 @@ func (a *adopting) about(cmd *cobra.Command, cloud providers.Provider, format ou
 	}
 	report := standing{LoadBalancers: []progress{}}
 	for _, r := range all {
-		if r.Cluster != a.theirCluster && a.theirCluster != "" || !a.covers(r.Key) {
+		if r.Cluster != a.theirCluster && a.theirCluster != "" || !a.covers(r.Key) || a.finish && r.State == adoption.Released {
 			continue
 		}
 		var did progress
@@ -100,6 +100,8 @@ func nextOf(r adoption.Record) string {
 		return "Fairlead serves it " + since + "; fairlead release gives it back, and fairlead adopt --finish ends that"
 	case adoption.Releasing, adoption.Returned:
 		return "it is being given back " + since + ": fairlead release --yes goes on"
+	case adoption.Released:
+		return "it was given back, " + since + ", and the operator leaves it alone: fairlead adopt --yes takes it over again"
 	}
 	return "it is being taken over " + since + ": fairlead adopt --yes goes on, and fairlead release --yes gives it back"
 }

@@ -42,11 +42,10 @@ type Adopter struct {
 	// ReadOnly: it only says what it would do.
 	ReadOnly bool
 
-	before  string // what the last pass saw in the cluster
-	next    time.Time
-	asked   askedCloud
-	said    map[string]bool // by class and text
-	settled map[lb.Key]bool // those that were Fairlead's, and do not go back and forth
+	before string // what the last pass saw in the cluster
+	next   time.Time
+	asked  askedCloud
+	said   map[string]bool // by class and text
 }
 
 // An askedCloud is what a pass found in the cloud.
@@ -65,6 +64,9 @@ const (
 // waitsForClass is said of load balancers whose tags can be changed as soon as nothing asks the other controller for them.
 const waitsForClass = "the Ingresses still have a class of the AWS Load Balancer Controller: replace their IngressClass, whose " +
 	"controller cannot be changed, or change their ingressClassName"
+
+// staysReleased is said of load balancers that people gave back.
+const staysReleased = "it was given back, and is left alone: fairlead adopt --yes takes it over again"
 
 // A sight is a load balancer of a class with adoption, as caches have it.
 type sight struct {
@@ -216,20 +218,18 @@ func (a *Adopter) sort(all []sight, known []adoption.Record, bound map[string]bo
 	for _, r := range known {
 		states[r.Key], again[r.Key] = r.State, bound[r.Stack]
 	}
-	if a.settled == nil {
-		a.settled = map[lb.Key]bool{}
-	}
 	work, open = map[lb.Key]bool{}, map[lb.Key]bool{}
 	for _, s := range all {
 		state := states[s.Key]
 		switch {
 		case state == adoption.Taken && (s.finalizer || again[s.Key]) && !s.theirs: // they were put back
 			work[s.Key], open[s.Key] = true, true
-		case state == adoption.Taken, state == "" && s.served && !s.theirs:
-			a.settled[s.Key] = true
+		case state == adoption.Taken, (state == "" || state == adoption.Released) && s.served && !s.theirs:
 			continue
-		case state == adoption.Releasing || state == adoption.Returned:
-			a.settled[s.Key] = true // the command gives it back, and goes on with that
+		case state == adoption.Released && s.theirs:
+			say.add(diag.Info, s.Key, staysReleased)
+			continue
+		case state == adoption.Releasing || state == adoption.Returned: // the command gives it back, and goes on with that
 		case state == adoption.Prepared && s.theirs && !s.finalizer:
 			open[s.Key] = true
 			say.add(diag.Info, s.Key, waitsForClass)
@@ -245,20 +245,13 @@ func (a *Adopter) sort(all []sight, known []adoption.Record, bound map[string]bo
 func (a *Adopter) work(ctx context.Context, taker *adoption.Taker, o ingress.Objects, options ingress.ClassOptions,
 	work, open map[lb.Key]bool, say lines, now time.Time) error {
 	way, err := adoption.Runs(ctx, a.Kube, now)
-	for key := range work {
-		if a.settled[key] && len(way) == 0 && o.Dialects[key.Class()] != "" {
-			delete(work, key) // it was given back, and the other controller has not run since
-		}
-	}
-	if err == nil && len(way) == 0 && len(work) > 0 {
+	if err == nil && len(way) == 0 {
 		way, err = adoption.Refused(ctx, a.Kube)
-	} else if err == nil && len(way) > 0 {
-		a.settled = nil
 	}
 	if err != nil {
 		way = []string{a.explain(err)}
 	}
-	if len(way) > 0 || len(work) == 0 {
+	if len(way) > 0 {
 		for key := range work {
 			for _, text := range way {
 				say.add(diag.Warning, key, text)

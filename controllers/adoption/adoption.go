@@ -16,6 +16,7 @@
 //	                                                            its own
 //	Returned    Fairlead's         none                         its own               sees no Ingress of its own
 //	Returned    its own            come back                    its own               works as ever
+//	Released    its own            there                        its own               works as ever
 //
 // A controller that fails adds its finalizers to the Ingresses, and no more. Another order would do harm: an Ingress with its
 // finalizer, a class that is not its own and resources with its tags is one that leaves, and it deletes the load balancer
@@ -52,6 +53,7 @@ const (
 	Taken     State = "Taken"
 	Releasing State = "Releasing"
 	Returned  State = "Returned"
+	Released  State = "Released" // nothing else is left of the record
 )
 
 // A Record is what has to be restored of one load balancer, besides the tags, which its resources keep.
@@ -183,6 +185,7 @@ func (t *Taker) Preview(ctx context.Context, handle string, w adopt.Wanted, memb
 	if err != nil {
 		return Outcome{}, err
 	}
+	r = r.unlessReleased(c.Found, c.Wanted.LoadBalancer.Key)
 	out := Outcome{State: r.State}
 	if out.Obstacles, err = t.obstacles(ctx, c, r); err == nil {
 		out.Switch, err = t.ofController(ctx, members, true)
@@ -215,6 +218,7 @@ func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	r = r.unlessReleased(c.Found, c.Wanted.LoadBalancer.Key)
 	out := Outcome{State: r.State}
 	if r.State == Taken && c.Found.Key == r.Key {
 		out.Obstacles, err = t.tidy(ctx, r, c)
@@ -322,8 +326,19 @@ func (t *Taker) recordOf(ctx context.Context, found *lb.Other, key lb.Key) (Reco
 	if known != nil {
 		return *known, nil
 	}
-	return Record{Cluster: cluster, Stack: name, Key: key, Handle: found.Handle, Name: found.Name,
-		Finalizers: map[string][]string{}}, nil
+	return newRecord(cluster, name, found, key), nil
+}
+
+// unlessReleased returns a record, but a new one of a load balancer that was given back.
+func (r Record) unlessReleased(found *lb.Other, key lb.Key) Record {
+	if r.State == Released {
+		return newRecord(r.Cluster, r.Stack, found, key)
+	}
+	return r
+}
+
+func newRecord(cluster, stack string, found *lb.Other, key lb.Key) Record {
+	return Record{Cluster: cluster, Stack: stack, Key: key, Handle: found.Handle, Name: found.Name, Finalizers: map[string][]string{}}
 }
 
 // obstacles returns what keeps a candidate from being taken over.

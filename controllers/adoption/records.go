@@ -98,7 +98,7 @@ func (s *stored) Put(ctx context.Context, r Record) error {
 	if err := a.SetBindings(bindings); err != nil {
 		return err
 	}
-	if len(r.Classes) > 0 {
+	if a.IngressClass = nil; len(r.Classes) > 0 {
 		text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": r.Classes})
 		if err != nil {
 			return err

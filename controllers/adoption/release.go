@@ -26,6 +26,10 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	if err != nil {
 		return Outcome{}, err
 	}
+	if r.State == Released && found.Key == "" {
+		return Outcome{State: Released}, nil
+	}
+	r = r.unlessReleased(found, key)
 	name := r.Stack
 	out := Outcome{State: r.State, Lost: Lost(r)}
 	if len(out.Lost) > 0 && !accepted {
@@ -67,7 +71,10 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	if err := t.restore(ctx, r, members); err != nil {
 		return out, fmt.Errorf("giving %s back: %w", name, err)
 	}
-	return out, t.Records.Delete(ctx, r)
+	r.Finalizers, r.Bindings, r.Classes = nil, nil, nil
+	err = t.enter(ctx, &r, Released)
+	out.State = r.State
+	return out, err
 }
 
 // unheeded says that an operator may still change the load balancer; nothing if none does.
@@ -101,7 +108,8 @@ func Lost(r Record) []string {
 // Owned returns the record of a load balancer that is taken over, in part or whole; with an empty key for one that is not.
 // If the record is lost, it has no state.
 func (t *Taker) Owned(ctx context.Context, found *lb.Other) (Record, error) {
-	return t.recordOf(ctx, found, found.Key)
+	r, err := t.recordOf(ctx, found, found.Key)
+	return r.unlessReleased(found, found.Key), err
 }
 
 // Releasable returns the load balancers that can be taken over from the controller, and those of records besides: no tag
@@ -116,7 +124,7 @@ func (t *Taker) Releasable(ctx context.Context, cloud Asked) ([]lb.Other, error)
 		return nil, err
 	}
 	for _, r := range all {
-		if slices.ContainsFunc(out, func(o lb.Other) bool { return o.Handle == r.Handle }) {
+		if r.State == Released || slices.ContainsFunc(out, func(o lb.Other) bool { return o.Handle == r.Handle }) {
 			continue
 		}
 		found, err := t.Cloud.Found(ctx, r.Handle)
@@ -222,6 +230,9 @@ func (t *Taker) Status(ctx context.Context, r Record) (holders []string, err err
 		holders = append(holders, "the load balancer is the controller's")
 	default:
 		holders = append(holders, "the load balancer has no owner: neither controller changes it")
+	}
+	if r.State == Released {
+		return holders, nil
 	}
 	c := Candidate{Found: found}
 	if found == nil {

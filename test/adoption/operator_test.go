@@ -319,46 +319,70 @@ func TestTheOperatorConsentsToNothing(t *testing.T) {
 	a.says("still have a class", "some requests get another answer")
 }
 
-// TestTheOperatorLeavesAloneWhatIsGivenBack: until the controller has run again.
+// TestTheOperatorLeavesAloneWhatIsGivenBack: also one that was restarted, and until a command takes it over again, or its
+// Ingresses have a class of Fairlead again.
 func TestTheOperatorLeavesAloneWhatIsGivenBack(t *testing.T) {
 	s := newOneAndTwo(t)
 	before, objects := s.inventory(), s.inCluster()
 	a := newAdopting(s)
+	pass := func() {
+		t.Helper()
+		a.minutes(2)
+		now := a.now
+		a = newAdopting(s) // restarted
+		a.now = now
+		a.minutes(2)
+	}
 	a.minutes(1)
 	s.replaceClass(ingress.ControllerName)
-	a.minutes(2)
+	pass()
 	for range 4 {
 		done, err := s.release()
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.minutes(3)
+		pass()
 		if done {
 			break
 		}
 		s.replaceClass("ingress.k8s.aws/alb")
-		a.minutes(3)
+		pass()
 	}
+	s.startTheirs() // and stopped
+	pass()
 	if diff := cmp.Diff(before, s.inventory(ourShared)); diff != "" {
 		t.Errorf("after they were given back\n%s", diff)
 	}
-	got := s.inCluster()
-	if diff := cmp.Diff(objects, got); diff != "" {
+	if diff := cmp.Diff(objects, s.inCluster()); diff != "" {
 		t.Errorf("after they were given back\n%s", diff)
 	}
-	s.asTheirs(func() error {
-		for _, o := range (incumbent.Installation{Replicas: 1, Renewed: a.now.Add(time.Minute)}).Objects()[1:2] {
-			if err := s.kube.Create(t.Context(), o); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	a.Cloud = s.cloud() // which takes the shared security group, that was deleted, for one that is too new to be found
-	a.minutes(3)
-	if got := a.states(); !slices.Equal(got, []string{"Prepared", "Prepared"}) {
-		t.Errorf("after the controller has run, the states are %q: %q", got, a.told())
+	if got := a.states(); !slices.Equal(got, []string{"Released", "Released"}) {
+		t.Errorf("after they were given back, the states are %q", got)
 	}
+	if told := strings.Join(a.told(), "\n"); !strings.Contains(told, "was given back, and is left alone: fairlead adopt --yes takes it over again") {
+		t.Errorf("it says %s", told)
+	}
+	if kube, aws := a.minutes(60); aws > 0 || kube > 10 {
+		t.Errorf("in an hour after it: %d calls of the API server, %d of AWS", kube, aws)
+	}
+	if _, err := s.take(false); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.states(); !slices.Equal(got, []string{"Prepared", "Prepared"}) {
+		t.Errorf("after adopt --yes, the states are %q", got)
+	}
+	s.replaceClass(ingress.ControllerName)
+	a.minutes(3)
+	if got := a.states(); !slices.Equal(got, []string{"Taken", "Taken"}) {
+		t.Errorf("after adopt --yes and another class, the states are %q", got)
+	}
+	s.releaseAll()
+	s.replaceClass(ingress.ControllerName)
+	a.minutes(12)
+	if got := a.states(); !slices.Equal(got, []string{"Taken", "Taken"}) {
+		t.Errorf("with a class of Fairlead again, the states are %q", got)
+	}
+	s.right("in the end")
 }
 
 // TestTheOperatorAndACommandAtOnce: the record of one of them is refused, and the other one goes on.

@@ -569,7 +569,7 @@ func (s *site) reachable(when string) {
 	}
 }
 
-// inCluster has the Ingresses with finalizers and status, and the bindings.
+// inCluster has the Ingresses with finalizers and status, the bindings, and the records of what is not given back.
 func (s *site) inCluster() map[string]string {
 	s.Helper()
 	out := map[string]string{}
@@ -586,6 +586,9 @@ func (s *site) inCluster() map[string]string {
 			status := o.Object["status"]
 			if kind == bindingKind {
 				status = nil
+			}
+			if state, _, _ := unstructured.NestedString(o.Object, "status", "memory", "adoption", "state"); state == v1alpha1.AdoptionReleased {
+				continue
 			}
 			fmt.Fprint(&text, finalizers, o.GetLabels(), o.Object["spec"], status)
 			out[kind.Kind+" "+o.GetNamespace()+"/"+o.GetName()] = text.String()
