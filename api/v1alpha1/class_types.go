@@ -182,7 +182,8 @@ type LoadBalancerClassSpec struct {
 	// ImplementationSpecific is how paths of that type are read, for Ingresses without the annotation. Fairlead (the
 	// default): a glob if there is a * or ? in it, else a Prefix. Glob: always a glob over the whole path, so that /a
 	// matches only itself. Regex: a regular expression over the whole path.
-	// +kubebuilder:validation:Enum=Fairlead;Glob;Regex
+	// RegexPrefix: one over the beginning of the path; of several, the longest text answers, then the one that sorts last.
+	// +kubebuilder:validation:Enum=Fairlead;Glob;Regex;RegexPrefix
 	ImplementationSpecific string `json:"implementationSpecific,omitempty"`
 
 	// AllowExternalNames lets Services of type ExternalName be backends.
@@ -552,6 +553,8 @@ const (
 	ReadFairlead = "Fairlead"
 	ReadGlob     = "Glob"
 	ReadRegex    = "Regex"
+
+	ReadRegexPrefix = "RegexPrefix"
 
 	ForeignRefuse = "Refuse"
 	ForeignWarn   = "Warn"

@@ -30,7 +30,7 @@ func TableOf(t *precedence.Table) Table {
 		out.Routes = append(out.Routes, route{
 			Host: r.Host, Listed: listedOf(r.Listed), Path: path{r.Path.Type.String(), r.Path.Value},
 			When: conditionsOf(r.When), Action: actionOf(r.Action), Ports: r.Ports,
-			Owner: owner(r.Owner), Index: r.Index, Spelt: r.Spelt, Source: placeOf(r.Source),
+			Owner: owner(r.Owner), Index: r.Index, Spelt: r.Spelt, BySpelling: r.BySpelling, Source: placeOf(r.Source),
 		})
 	}
 	for _, n := range t.Names {
@@ -105,7 +105,7 @@ func (t Table) Table() (*precedence.Table, error) {
 		c.Routes = append(c.Routes, routing.Route{
 			Host: r.Host, Listed: r.Listed.listed(), Path: p, When: conditionsFrom(r.When),
 			Action: r.Action.action(), Ports: r.Ports, Owner: routing.Owner(r.Owner), Index: r.Index,
-			Spelt: r.Spelt, Source: r.Source.source(),
+			Spelt: r.Spelt, BySpelling: r.BySpelling, Source: r.Source.source(),
 		})
 	}
 	for _, n := range t.Names {

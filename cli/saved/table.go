@@ -54,16 +54,17 @@ type closedHost struct {
 }
 
 type route struct {
-	Host   routing.Host `json:"host"`
-	Listed *host        `json:"listed,omitempty"`
-	Path   path         `json:"path"`
-	When   []condition  `json:"when,omitempty"`
-	Action action       `json:"action"`
-	Ports  []int32      `json:"ports"`
-	Owner  owner        `json:"owner"`
-	Index  int          `json:"index"`
-	Spelt  string       `json:"spelt,omitempty"`
-	Source place        `json:"source"`
+	Host       routing.Host `json:"host"`
+	Listed     *host        `json:"listed,omitempty"`
+	Path       path         `json:"path"`
+	When       []condition  `json:"when,omitempty"`
+	Action     action       `json:"action"`
+	Ports      []int32      `json:"ports"`
+	Owner      owner        `json:"owner"`
+	Index      int          `json:"index"`
+	Spelt      string       `json:"spelt,omitempty"`
+	BySpelling bool         `json:"bySpelling,omitempty"`
+	Source     place        `json:"source"`
 }
 
 // A host is a host that spec.tls lists, with its settings.

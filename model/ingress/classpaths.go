@@ -24,6 +24,12 @@ func pathOf(p *networkingv1.HTTPIngressPath, s *settings.Values) (routing.Path, 
 	return path, nil
 }
 
+// ranksBySpelling reports whether a path ranks by its spelling.
+func ranksBySpelling(p *networkingv1.HTTPIngressPath, s *settings.Values) bool {
+	return *p.PathType == networkingv1.PathTypeImplementationSpecific && p.Path != "" &&
+		s.ImplementationSpecific == v1alpha1.ReadRegexPrefix
+}
+
 // readPath returns a path as its type defines it, under the settings of its Ingress.
 func readPath(p *networkingv1.HTTPIngressPath, s *settings.Values) routing.Path {
 	switch *p.PathType {
@@ -37,8 +43,23 @@ func readPath(p *networkingv1.HTTPIngressPath, s *settings.Values) routing.Path 
 		return routing.Root
 	case s.ImplementationSpecific == v1alpha1.ReadRegex:
 		return routing.NewPath(routing.Regex, p.Path)
+	case s.ImplementationSpecific == v1alpha1.ReadRegexPrefix:
+		return routing.NewPath(routing.Regex, fromStart(p.Path))
 	case s.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
 		return routing.NewPath(routing.Glob, p.Path)
 	}
 	return routing.NewPath(routing.Prefix, p.Path)
+}
+
+// fromStart returns an expression over whole paths for one that is searched for from their beginning.
+func fromStart(expression string) string {
+	whole := routing.WholeText("^" + expression)
+	body, alone := strings.CutSuffix(whole, ").*")
+	if body, one := strings.CutPrefix(body, "(?:"); alone && one && body == expression {
+		if strings.HasSuffix(body, "(.*)") {
+			return body
+		}
+		return body + ".*"
+	}
+	return whole
 }

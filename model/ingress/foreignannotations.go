@@ -71,8 +71,7 @@ func isWider(p networkingv1.HTTPIngressPath, s settings.Values) bool {
 	case *p.PathType == networkingv1.PathTypeExact:
 		return false
 	}
-	plain := s.ImplementationSpecific == v1alpha1.ReadGlob ||
-		s.ImplementationSpecific == v1alpha1.ReadRegex
+	plain := s.ImplementationSpecific == v1alpha1.ReadGlob || s.ImplementationSpecific == v1alpha1.ReadRegex
 	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 

@@ -221,7 +221,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
 		Host: host, Listed: listed, Path: path, When: when,
 		Ports: ports, Action: v.redirected(action, r), Owner: v.Owner, Index: index,
-		Spelt: p.Path, Source: v.Source().At(field),
+		Spelt: p.Path, BySpelling: ranksBySpelling(p, &v.Settings), Source: v.Source().At(field),
 	})
 }
 

@@ -47,6 +47,7 @@ var (
 		{Type: routing.Prefix, Value: "/b"}, {Type: routing.Prefix, Value: "/b,c"}, {Type: routing.Prefix, Value: "/a/b/c"},
 		{Type: routing.Glob, Value: "/a*"}, {Type: routing.Glob, Value: "/*b"}, {Type: routing.Glob, Value: "/a/?"},
 		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*/*/*/*/*/*"}, {Type: routing.Glob, Value: "/*a*b*c*d"}, {Type: routing.Glob, Value: "/*"},
+		{Type: routing.Regex, Value: "(?:/(?i)a(/|$)(.*)).*"}, {Type: routing.Regex, Value: "(?:/(?i)b).*"},
 	}
 	challengePaths = []routing.Path{
 		routing.Root, {Type: routing.Prefix, Value: "/.well-known"}, routing.ChallengePath, {Type: routing.Exact, Value: "/.well-known/acme-challenge/b"},
@@ -85,6 +86,7 @@ func randomTable(rng *rand.Rand, size int) *precedence.Table {
 		owner := fmt.Sprintf("ingress-%d", rng.IntN(owners))
 		service := string(rune('A' + rng.IntN(3)))
 		r := aRoute(owner, manyHosts[rng.IntN(hosts)], manyPaths[rng.IntN(len(manyPaths))], service, i, ports()...)
+		r.BySpelling = r.Path.Type == routing.Regex && rng.IntN(3) > 0
 		if rng.IntN(12) == 0 {
 			r.Action = routing.Status(404)
 		}

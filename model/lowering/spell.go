@@ -187,7 +187,8 @@ func (s *speller) pathRegex(p routing.Path) (string, bool) {
 	switch p.Type {
 	case routing.Regex:
 		_, err := regexp.Compile(p.Value)
-		return "(?:" + p.Value + ")", err == nil
+		spelt, known := spellCases(p.Value)
+		return "(?:" + spelt + ")", err == nil && known
 	case routing.Glob:
 		return s.allowDecoded(routing.GlobPattern(p.Value)), true
 	}

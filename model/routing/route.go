@@ -19,7 +19,10 @@ type Route struct {
 	Owner   Owner
 	Index   int    // position among the routes of its Ingress
 	Spelt   string // the path in its original form
-	Source  diag.Source
+	// BySpelling: the route ranks by its spelling, in place of the text of its path: the longer goes first, then the one
+	// that sorts later.
+	BySpelling bool
+	Source     diag.Source
 }
 
 // A Listed marks a route or name whose host is listed in spec.tls but not named by a rule of the

@@ -344,13 +344,15 @@ var Table = []Setting{
 	},
 	{
 		Annotation: ImplementationSpecific, Class: "implementationSpecific",
-		Type:    oneOf(v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex),
+		Type: oneOf(v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex,
+			v1alpha1.ReadRegexPrefix),
 		Default: v1alpha1.ReadFairlead, About: Ingress, Merge: Own, Example: v1alpha1.ReadGlob,
 		Doc: "How paths of type ImplementationSpecific are read. `Fairlead`: a glob if there is a `*` or " +
 			"`?` in it, else a Prefix. `Glob`: always a glob over the whole path, so that `/a` matches only " +
-			"itself. `Regex`: a regular expression over the whole path. An Ingress is not served with " +
-			"another reading than the one that it asks for.",
-		Good: []string{"Fairlead", "Glob", "Regex"}, Bad: []string{"", "Prefix", "glob"},
+			"itself. `Regex`: a regular expression over the whole path. `RegexPrefix`: one over the " +
+			"beginning of the path, as in nginx; of several that match, the longest text answers, then the one that " +
+			"sorts last. `(?i)` ignores case. An Ingress is not served with another reading than the one that it asks for.",
+		Good: []string{"Fairlead", "Glob", "Regex", "RegexPrefix"}, Bad: []string{"", "Prefix", "glob"},
 		Restricts: true,
 		put:       func(v *Values, text string) error { v.ImplementationSpecific = text; return nil },
 		ofClass:   fieldOf(func(c *class) string { return c.ImplementationSpecific }),

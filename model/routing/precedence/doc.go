@@ -10,7 +10,8 @@
 //     without a host.
 //  2. Within that host an Exact path.
 //  3. Otherwise the path with the longest text before its first wildcard; of a Prefix and a
-//     glob with texts of one length, the glob.
+//     glob with texts of one length, the glob. A regular expression for the beginning of paths
+//     has its own length, and of two with one length, the one that sorts later goes first.
 //  4. Otherwise the one with more conditions on headers, method, query and source.
 //  5. Otherwise, within one Ingress, the longer spelling, then the earlier; between Ingresses
 //     the oldest.

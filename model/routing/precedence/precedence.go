@@ -14,7 +14,8 @@ type rank struct {
 	inexact    bool // rule 2 of the package comment
 	text       int  // rule 3, negated so that longer comes first
 	prefix     bool // rule 3
-	conditions int  // rule 4, negated
+	spelling   string
+	conditions int // rule 4, negated
 }
 
 func rankOf(r *routing.Route) rank {
@@ -22,13 +23,17 @@ func rankOf(r *routing.Route) rank {
 	if r.Listed != nil {
 		by = r.Listed.By.Rank()
 	}
-	return rank{
+	out := rank{
 		by:         by,
 		inexact:    r.Path.Type != routing.Exact,
 		text:       -len(r.Path.Text()),
 		prefix:     r.Path.Type == routing.Prefix,
 		conditions: -len(r.When),
 	}
+	if r.BySpelling {
+		out.text, out.spelling = -len(r.Spelt), r.Spelt
+	}
+	return out
 }
 
 func (a rank) compare(b rank) int {
@@ -37,6 +42,7 @@ func (a rank) compare(b rank) int {
 		routing.CompareBool(a.inexact, b.inexact),
 		cmp.Compare(a.text, b.text),
 		routing.CompareBool(a.prefix, b.prefix),
+		cmp.Compare(b.spelling, a.spelling),
 		cmp.Compare(a.conditions, b.conditions),
 	)
 }
