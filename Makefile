@@ -16,7 +16,7 @@ DEMO  ?= config/samples
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/hostile test/config test/golden test/kubectl test/policy test/alerts test/openapi test/image tools/man examples/caddy
+TESTED := test/hostile test/config test/golden test/kubectl test/policy test/alerts test/openapi test/nginx test/image tools/man examples/caddy
 # These read files or run commands of another module, which go test does not look at to find out whether a result still holds.
 UNCACHED := test/neutral test/site tools/release tools/mutants
 
@@ -53,7 +53,7 @@ t: ## Test one package while you change it: P=model/planner
 	go test -short -vet=off ./$(P)/...
 
 .PHONY: setup
-setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
+setup: controlplane site chromium nginx $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
 
 # Each test runs once: with the race detector where goroutines are, without it in
 # - most of the model and the API types, which compute for minutes and start no goroutine, to which
@@ -261,6 +261,22 @@ chromium:
 		echo "Installing Chromium, once"; apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null || true; fi
 	@[ -n "$$(command -v $(BROWSERS))" ] || echo "None of $(BROWSERS) is in PATH: test/site needs one"
+
+NGINX := $(CURDIR)/.cache/nginx
+PACKAGES := nginx libnginx-mod-http-lua libnginx-mod-http-ndk libnginx-mod-http-headers-more-filter lua-resty-core lua-resty-lrucache libluajit2-5.1-2 libpcre3
+
+# test/nginx asks nginx, with modules of the same distribution. It is unpacked, not installed: that needs no root.
+.PHONY: nginx
+nginx: $(NGINX)/usr/sbin/nginx ## Unpack the nginx that test/nginx asks, on Debian, once
+
+$(NGINX)/usr/sbin/nginx:
+	@echo "Unpacking nginx, once"
+	@rm -rf $(NGINX) && mkdir -p $(NGINX)/packages
+	@cd $(NGINX)/packages && { [ "$$(id -u)" != 0 ] || apt-get update -qq; }; \
+		for package in $(PACKAGES); do apt-get download -qq "$$package" 2> /dev/null || true; done # libpcre3 is not everywhere
+	@for package in $(NGINX)/packages/*.deb; do dpkg -x "$$package" $(NGINX); done
+	@rm -r $(NGINX)/packages
+	@[ -f $@ ] && touch $@ || echo "There is no package of nginx: test/nginx needs one"
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum
