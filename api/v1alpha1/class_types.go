@@ -347,6 +347,14 @@ type Adoption struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must not be negative"
 	// +kubebuilder:default="168h"
 	KeepOld *metav1.Duration `json:"keepOld,omitempty"`
+	// Only are the groups, and the namespace/name of Ingresses without one, whose load balancers the operator begins to
+	// take over by itself. Unset: all. What fairlead adopt has begun goes on.
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=317
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`
+	Only []string `json:"only,omitempty"`
 	// Names are those of load balancers that have another name than the other controller would give them now: it was made
 	// by an earlier version, or by hand. Ingresses that ask for a name themselves have that one.
 	// +listType=map

@@ -57,6 +57,11 @@ func (in *Adoption) DeepCopyInto(out *Adoption) {
 		*out = new(v1.Duration)
 		**out = **in
 	}
+	if in.Only != nil {
+		in, out := &in.Only, &out.Only
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Names != nil {
 		in, out := &in.Names, &out.Names
 		*out = make([]AdoptedName, len(*in))

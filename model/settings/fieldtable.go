@@ -144,6 +144,11 @@ var ClassFields = Fields{
 		Longest: 256, Pattern: regexp.MustCompile(`^[0-9A-Za-z+=._:/@-]+$`), // a value of tags in AWS
 		Unlike: "must have letters, digits and + = . _ : / @ -",
 	},
+	"adoption.only": {FewestItems: 1, MostItems: 1000},
+	"adoption.only[]": {
+		Longest: 317, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`),
+		Unlike: "must be the name of a group, or namespace/name of an Ingress",
+	},
 	"adoption.names": {MostItems: 1000},
 	"adoption.names[].stack": {
 		Longest: 317, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`),
