@@ -46,6 +46,8 @@ type Adopter struct {
 	next   time.Time
 	asked  askedCloud
 	said   map[string]bool // by class and text
+	// waiting are those whose tags can be changed as soon as nothing asks the other controller for them, in this pass.
+	waiting map[lb.Key]bool
 }
 
 // An askedCloud is what a pass found in the cloud.
@@ -61,9 +63,15 @@ const (
 	rarely = 10 * time.Minute
 )
 
-// waitsForClass is said of load balancers whose tags can be changed as soon as nothing asks the other controller for them.
-const waitsForClass = "the Ingresses still have a class of the AWS Load Balancer Controller: replace their IngressClass, whose " +
-	"controller cannot be changed, or change their ingressClassName"
+// These are said of load balancers whose tags can be changed as soon as nothing asks the other controller for them. It
+// deletes those of Ingresses that have its finalizer and no longer its class.
+const (
+	waitsForClass = "the Ingresses still have a class of the AWS Load Balancer Controller: replace their IngressClass, whose " +
+		"controller cannot be changed, or change their ingressClassName"
+	waitsForName = "the Ingresses still have a class of the AWS Load Balancer Controller: change their ingressClassName. Do not " +
+		"replace the IngressClass yet: the controller, once started, would delete the load balancers of its other Ingresses, " +
+		"which are not prepared"
+)
 
 // staysReleased is said of load balancers that people gave back.
 const staysReleased = "it was given back, and is left alone: fairlead adopt --yes takes it over again"
@@ -74,6 +82,7 @@ type sight struct {
 	theirs    bool // its IngressClass is still of the other controller
 	finalizer bool // of the other controller, on some Ingress
 	served    bool // by Fairlead
+	chosen    bool // to be taken over without a command
 }
 
 // lines are what is to be said of load balancers, by class and text.
@@ -141,12 +150,14 @@ func (a *Adopter) Pass(ctx context.Context, now time.Time) error {
 		return err
 	}
 	say := lines{}
+	a.waiting = map[lb.Key]bool{}
 	work, open, left := a.sort(sights, known, bound, say)
 	if len(work) > 0 {
 		if err := a.work(ctx, taker, o, options, work, open, say, now); err != nil {
 			return err
 		}
 	}
+	a.sayWaiting(sights, say)
 	a.finish(ctx, taker, o, options, known, say, now)
 	a.before, a.next = seen, now.Add(rarely)
 	if left > 0 {
@@ -164,6 +175,8 @@ func (a *Adopter) sights(o ingress.Objects, options ingress.ClassOptions) (out [
 		}
 		one := sight{Snapshot: s, theirs: o.Dialects[s.Key.Class()] != ""}
 		one.finalizer = slices.ContainsFunc(s.Ingresses, adoption.Holds)
+		only := s.Class.Adoption.Only
+		one.chosen = len(only) == 0 || slices.ContainsFunc(only, func(stack string) bool { return adopt.IsOfKey(stack, s.Key) })
 		one.served = meta.IsStatusConditionTrue(a.Records.Get(s.Key).Conditions, v1alpha1.ConditionProgrammed)
 		out = append(out, one)
 	}
@@ -196,7 +209,7 @@ func describe(all []sight) (out []string) {
 			members = append(members, fmt.Sprintf("%s/%s %d", ing.Namespace, ing.Name, ing.Generation))
 		}
 		slices.Sort(members)
-		out = append(out, fmt.Sprint(s.Key, members, s.theirs, s.finalizer, s.served))
+		out = append(out, fmt.Sprint(s.Key, members, s.theirs, s.finalizer, s.served, s.chosen))
 	}
 	return out
 }
@@ -229,16 +242,34 @@ func (a *Adopter) sort(all []sight, known []adoption.Record, bound map[string]bo
 		case state == adoption.Released && s.theirs:
 			say.add(diag.Info, s.Key, staysReleased)
 			continue
+		case (state == "" || state == adoption.Released) && !s.chosen:
+			continue
 		case state == adoption.Releasing || state == adoption.Returned: // the command gives it back, and goes on with that
 		case state == adoption.Prepared && s.theirs && !s.finalizer:
-			open[s.Key] = true
-			say.add(diag.Info, s.Key, waitsForClass)
+			open[s.Key], a.waiting[s.Key] = true, true
 		default:
 			work[s.Key], open[s.Key] = true, true
 		}
 		left++
 	}
 	return work, open, left
+}
+
+// sayWaiting says what the user has to do to load balancers that wait for that.
+func (a *Adopter) sayWaiting(all []sight, say lines) {
+	endangered := map[string]bool{} // by class
+	for _, s := range all {
+		if s.finalizer && !a.waiting[s.Key] {
+			endangered[s.Key.Class()] = true
+		}
+	}
+	for key := range a.waiting {
+		if endangered[key.Class()] {
+			say.add(diag.Info, key, waitsForName)
+		} else {
+			say.add(diag.Info, key, waitsForClass)
+		}
+	}
 }
 
 // work takes load balancers over, as far as that is possible now.
@@ -357,7 +388,7 @@ func (a *Adopter) takeOne(ctx context.Context, taker *adoption.Taker, p adopt.Pa
 		say.add(diag.Warning, key, name+" is not taken over: "+text)
 	}
 	if len(out.Obstacles) == 0 && len(out.Switch) > 0 {
-		say.add(diag.Info, key, waitsForClass)
+		a.waiting[key] = true
 	}
 	switch {
 	case a.ReadOnly && len(out.Obstacles) == 0:

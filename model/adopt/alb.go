@@ -30,9 +30,9 @@ func ClusterOf(o *lb.Other) string { return o.Tags[o.Handle][tagCluster] }
 // Stack returns what a load balancer of the controller is for: a group, or namespace/name of an Ingress without one.
 func Stack(o *lb.Other) string { return o.Tags[o.Handle][tagStack] }
 
-// isOfKey reports whether a stack is that of the Ingresses of a key. A group of the controller has no namespace, so that
+// IsOfKey reports whether a stack is that of the Ingresses of a key. A group of the controller has no namespace, so that
 // each group of its name counts, of a namespace or not.
-func isOfKey(stack string, key lb.Key) bool {
+func IsOfKey(stack string, key lb.Key) bool {
 	parts := strings.Split(strings.TrimSuffix(key.Whose(), "/"), "/")
 	if group, isGroup := strings.CutPrefix(parts[len(parts)-1], "@"); isGroup {
 		return stack == group

@@ -59,7 +59,7 @@ func wantedFor(o *lb.Other, wanted []Wanted, cluster string) (whose []int, why s
 	var ofScheme []int
 	for i := range wanted {
 		key := wanted[i].LoadBalancer.Key
-		if !isOfKey(Stack(o), key) {
+		if !IsOfKey(Stack(o), key) {
 			continue
 		}
 		whose = append(whose, i)

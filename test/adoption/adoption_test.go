@@ -120,7 +120,12 @@ var someRequests = requestsOf([]string{"a.example.com", "b.example.com", "c.exam
 
 func newOneAndTwo(t *testing.T) *site {
 	t.Helper()
-	s := newSite(t, oneAndTwo())
+	return newOneAndTwoOf(t, oneAndTwo())
+}
+
+func newOneAndTwoOf(t *testing.T, objects string) *site {
+	t.Helper()
+	s := newSite(t, objects)
 	s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com", "*.example.com")
 	s.startTheirs()
 	s.learn(someRequests...)

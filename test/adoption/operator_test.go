@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -161,6 +162,7 @@ func TestTheOperatorTakesOver(t *testing.T) {
 	if got := a.states(); !slices.Equal(got, []string{"Prepared", "Prepared"}) {
 		t.Fatalf("the states are %q", got)
 	}
+	a.says("replace their IngressClass, whose controller cannot be changed")
 	s.right("after they were prepared")
 	kube, aws = a.minutes(10)
 	t.Logf("in 10 minutes of waiting for the class: %d calls of the API server, %d of AWS", kube, aws)
@@ -298,14 +300,7 @@ func TestTheOperatorSaysWhatIsInTheWay(t *testing.T) {
 // TestTheOperatorConsentsToNothing: what differs is not taken over, and the cloud is asked more and more rarely.
 func TestTheOperatorConsentsToNothing(t *testing.T) {
 	s := newOneAndTwo(t)
-	s.asTheirs(func() error {
-		ing := &networkingv1.Ingress{}
-		if err := s.kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "one"}, ing); err != nil {
-			return err
-		}
-		ing.Spec.Rules[0].Host = "z.example.com"
-		return s.kube.Update(t.Context(), ing)
-	})
+	s.change("one", func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].Host = "z.example.com" })
 	a := newAdopting(s)
 	_, first := a.minutes(1)
 	_, aws := a.minutes(120)
@@ -316,7 +311,70 @@ func TestTheOperatorConsentsToNothing(t *testing.T) {
 	if got := a.states(); !slices.Equal(got, []string{"Prepared"}) {
 		t.Errorf("the states are %q", got)
 	}
-	a.says("still have a class", "some requests get another answer")
+	a.says("Do not replace the IngressClass yet", "some requests get another answer")
+}
+
+// TestTheOperatorTakesOneGroupFirst: the others are left alone, and the controller serves them, until the class says so.
+func TestTheOperatorTakesOneGroupFirst(t *testing.T) {
+	s := newOneAndTwoOf(t, strings.Replace(oneAndTwo(), "clusterName: CLUSTER}", "clusterName: CLUSTER, only: [all]}", 1))
+	a := newAdopting(s)
+	a.minutes(2)
+	if got := a.states(); !slices.Equal(got, []string{"Prepared"}) {
+		t.Fatalf("the states are %q: %q", got, a.told())
+	}
+	a.says("change their ingressClassName. Do not replace the IngressClass yet")
+	s.asTheirs(func() error { return s.kube.Create(t.Context(), classNamed("canary")) })
+	for _, name := range []string{"two", "three"} {
+		s.change(name, func(ing *networkingv1.Ingress) { ing.Spec.IngressClassName = aws.String("canary") })
+	}
+	a.minutes(2)
+	if got := a.states(); !slices.Equal(got, []string{"Taken"}) {
+		t.Fatalf("the states are %q: %q", got, a.told())
+	}
+	before, objects := s.inventory(), s.inCluster()
+	s.startTheirs()
+	a.minutes(3)
+	s.right("after the controller was started for the others")
+	if diff := cmp.Diff(before, s.inventory()); diff != "" {
+		t.Errorf("after the controller was started for the others\n%s", diff)
+	}
+	if diff := cmp.Diff(objects, s.inCluster()); diff != "" {
+		t.Errorf("after the controller was started for the others\n%s", diff)
+	}
+	if kube, aws := a.minutes(61); aws > 0 || kube > 10 {
+		t.Errorf("in an hour after it: %d calls of the API server, %d of AWS", kube, aws)
+	}
+	s.asTheirs(func() error {
+		class := &v1alpha1.ClusterLoadBalancerClass{}
+		if err := s.kube.Get(t.Context(), client.ObjectKey{Name: "alb"}, class); err != nil {
+			return err
+		}
+		class.Spec.Adoption.Only = nil
+		return s.kube.Update(t.Context(), class)
+	})
+	a.minutes(1)
+	if got := a.states(); !slices.Equal(got, []string{"Prepared", "Taken"}) {
+		t.Errorf("a minute after the class says all, the states are %q: %q", got, a.told())
+	}
+	s.replaceClass(ingress.ControllerName)
+	a.minutes(2)
+	if got := a.states(); !slices.Equal(got, []string{"Taken", "Taken"}) {
+		t.Errorf("with all, the states are %q: %q", got, a.told())
+	}
+	s.right("with all")
+}
+
+// change is what the user does to an Ingress.
+func (s *site) change(name string, do func(*networkingv1.Ingress)) {
+	s.Helper()
+	s.asTheirs(func() error {
+		ing := &networkingv1.Ingress{}
+		if err := s.kube.Get(s.Context(), client.ObjectKey{Namespace: "shop", Name: name}, ing); err != nil {
+			return err
+		}
+		do(ing)
+		return s.kube.Update(s.Context(), ing)
+	})
 }
 
 // TestTheOperatorLeavesAloneWhatIsGivenBack: also one that was restarted, and until a command takes it over again, or its
