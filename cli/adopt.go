@@ -40,6 +40,8 @@ of several. The Ingresses are read with dialect: alb, from the cluster or from f
 A target group is that of a Service if its tag says so. A setting differs if Fairlead would make it
 otherwise: as the Ingresses ask for it or, where they do not, as AWS makes it; "stays" is said of those that
 nothing asks for, since Fairlead leaves these as they are. What is not understood is a difference.
+A listener whose port no Ingress asks for stays as it is, and is not compared, unless the class has
+unknownListeners: Remove.
 With --live, what stands in the way of taking over is printed, too: that the controller runs, and its
 webhooks that refuse writes while it does not.
 

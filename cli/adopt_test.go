@@ -22,11 +22,12 @@ func TestAdoptPrintsWhatIsInTheWay(t *testing.T) {
 // TestAdoptCallsTheSameOnlyWhatIsDecided: requests that were not compared, or are not understood, are not the same.
 func TestAdoptCallsTheSameOnlyWhatIsDecided(t *testing.T) {
 	for text, f := range map[string]foundBalancer{
-		"answers: the same for all requests":                              {Classes: 3},
-		"answers: 1 of 3 kinds of requests differ, and 0 are not decided": {Classes: 3, Differ: 1},
-		"answers: 0 of 3 kinds of requests differ, and 1 are not decided": {Classes: 3, Undecided: 1},
-		"answers: 0 of 3 kinds of requests differ, and 0 are not decided": {Classes: 3, NotUnderstood: []string{"listener 80"}},
-		"not understood: listener 80":                                     {NotUnderstood: []string{"listener 80"}},
+		"answers: the same for all requests":                                         {Classes: 3},
+		"answers: 1 of 3 kinds of requests differ, and 0 are not decided":            {Classes: 3, Differ: 1},
+		"answers: 0 of 3 kinds of requests differ, and 1 are not decided":            {Classes: 3, Undecided: 1},
+		"answers: 0 of 3 kinds of requests differ, and 0 are not decided":            {Classes: 3, NotUnderstood: []string{"listener 80"}},
+		"listener 8080 (HTTP, 3 rules) stays as it is: no Ingress asks for its port": {Stay: []stayingListener{{8080, "HTTP", 3, "arn"}}},
+		"not understood: listener 80":                                                {NotUnderstood: []string{"listener 80"}},
 		"load balancer, webACL: is x, wanted none; nothing asks for it, so it stays": {
 			Settings: []adopt.Difference{{Of: "load balancer", Setting: "webACL", Found: "x", Wanted: "none", Stays: true}},
 		},
@@ -61,7 +62,7 @@ func TestWhatAdoptCannotDo(t *testing.T) {
 func TestTerraformLetsGoOfWhatIsTaken(t *testing.T) {
 	text := terraform([]foundBalancer{{Name: "shop.prod", Resources: []adopt.Resource{
 		{Kind: adopt.LoadBalancer, Handle: "arn:lb"}, {Kind: adopt.TargetGroup, Handle: "arn:tg", Wanted: "shop/web:80"},
-		{Kind: adopt.TargetGroup, Handle: "arn:left"}, {Kind: adopt.SecurityGroup, Handle: "sg-1"},
+		{Kind: adopt.TargetGroup, Handle: "arn:left"}, {Kind: adopt.Listener, Handle: "arn:left/2", Stays: true}, {Kind: adopt.SecurityGroup, Handle: "sg-1"},
 	}}})
 	for _, part := range []string{
 		"removed {\n  from = aws_lb.shop_prod_0\n  lifecycle { destroy = false }\n}\n", "removed {\n  from = aws_lb_target_group.shop_prod_1\n",

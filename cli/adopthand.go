@@ -96,7 +96,7 @@ func terraform(all []foundBalancer) string {
 		for i, r := range f.Resources {
 			kind := map[adopt.Kind]string{adopt.LoadBalancer: "aws_lb", adopt.Listener: "aws_lb_listener",
 				adopt.Rule: "aws_lb_listener_rule", adopt.TargetGroup: "aws_lb_target_group"}[r.Kind]
-			if kind == "" || r.Kind == adopt.TargetGroup && r.Wanted == "" {
+			if kind == "" || r.Stays || r.Kind == adopt.TargetGroup && r.Wanted == "" {
 				continue // Fairlead does not take it
 			}
 			address := fmt.Sprintf("%s.%s_%d", kind, notInTerraform.ReplaceAllString(f.Name, "_"), i)

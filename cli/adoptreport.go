@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file has the report of adopt.
@@ -65,18 +66,32 @@ type foundBalancer struct {
 	NotUnderstood []string           `json:"notUnderstood"`
 	// Left has the target groups that were found and are not wanted, with the reason.
 	Left map[lb.GroupID]string `json:"left"`
+	// Stay has the listeners that no Ingress asks for, and that stay as they are.
+	Stay []stayingListener `json:"stay,omitempty"`
 	// Missing are the target groups that are wanted and were not found.
 	Missing   []lb.GroupID     `json:"missing"`
 	Resources []adopt.Resource `json:"resources"`
 }
 
+// A stayingListener is a listener that no Ingress asks for, and that stays.
+type stayingListener struct {
+	Port     int32            `json:"port"`
+	Protocol routing.Protocol `json:"protocol"`
+	Rules    int              `json:"rules"`
+	Handle   string           `json:"handle"`
+}
+
 // add adds a load balancer that was compared.
 func (r *takeovers) add(p adopt.Pair, c adopt.Comparison) {
 	none := func(all []string) []string { return append([]string{}, all...) }
+	var stay []stayingListener
+	for _, l := range c.Stay {
+		stay = append(stay, stayingListener{l.Port, l.Protocol, len(l.Rules), l.Handle})
+	}
 	r.LoadBalancers = append(r.LoadBalancers, foundBalancer{
 		Name: p.Found.Name, Handle: p.Found.Handle, Key: p.Wanted.LoadBalancer.Key, For: adopt.Stack(p.Found),
 		Rules: p.Found.RuleCount(), Classes: c.Classes, Differ: len(c.Changes), Undecided: len(c.Undecided), Same: c.Same(),
-		Settings: append([]adopt.Difference{}, c.Settings...), NotUnderstood: none(c.NotUnderstood), Left: c.Left,
+		Settings: append([]adopt.Difference{}, c.Settings...), NotUnderstood: none(c.NotUnderstood), Left: c.Left, Stay: stay,
 		Missing: append([]lb.GroupID{}, c.Missing...), Resources: c.Resources,
 	})
 	r.compared = append(r.compared, c.Report)
@@ -195,6 +210,10 @@ func (f foundBalancer) lines() []string {
 	}
 	for _, id := range f.Missing {
 		add("target group %s is wanted, and was not found", id)
+	}
+	for _, l := range f.Stay {
+		add("listener %d (%s, %s) stays as it is: no Ingress asks for its port; unknownListeners: Remove of the class deletes it",
+			l.Port, l.Protocol, output.Number(l.Rules, "rule"))
 	}
 	for _, d := range f.Settings {
 		stays := ""

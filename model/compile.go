@@ -122,6 +122,12 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *langu
 		balancer.Certificates[i].MostOfNamespace = s.Class.MostCertificates()
 	}
 	balancer.Decided = network.Decided
+	balancer.RemoveOthers = s.Class.RemovesListeners()
+	for i := range f.Beside {
+		if l := &f.Beside[i]; balancer.Leaves(l) {
+			balancer.Beside = balancer.Beside.Plus(l.Counts())
+		}
+	}
 	if keeps && cloud.Exists || ingress.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay unchanged
 	}

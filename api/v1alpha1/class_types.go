@@ -235,6 +235,12 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=Remove;Keep
 	UnknownRules string `json:"unknownRules,omitempty"`
 
+	// UnknownListeners says what happens to listeners that others made, in load balancers that were taken over from them,
+	// if no Ingress asks for their ports: Keep leaves them as they are, with their rules, target groups and certificates,
+	// and the load balancer with them; Remove deletes them. Unset, it is Keep.
+	// +kubebuilder:validation:Enum=Keep;Remove
+	UnknownListeners string `json:"unknownListeners,omitempty"`
+
 	// UnprovenPlans says what happens to a plan that fails the check of its steps: after each step, every request has
 	// to be answered as before the plan or as wanted. The steps are carried out one after the other if that passes the
 	// check. Otherwise nothing changes, or with CarryOut the plan is carried out as it is. Unset, it is Withhold.
@@ -554,6 +560,9 @@ const (
 
 	UnknownRulesRemove = "Remove"
 	UnknownRulesKeep   = "Keep"
+
+	UnknownListenersKeep   = "Keep"
+	UnknownListenersRemove = "Remove"
 
 	UnprovenPlansWithhold = "Withhold"
 	UnprovenPlansCarryOut = "CarryOut"

@@ -131,6 +131,8 @@ type ListenerStatus struct {
 	Protocol string `json:"protocol"`
 	// Rules is the number of rules of the listener.
 	Rules int32 `json:"rules"`
+	// Others is true if others made the listener, and Fairlead leaves it as it is; see unknownListeners of the class.
+	Others bool `json:"others,omitempty"`
 }
 
 // Diagnostic is one finding about one field of one object.

@@ -20,6 +20,9 @@ func ownRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.Foreign
 		}
 	}
 	for _, there := range seen.Listeners {
+		if there.Others {
+			continue
+		}
 		for _, r := range there.Rules {
 			add(there.Port, r.Rule)
 		}

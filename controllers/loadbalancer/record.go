@@ -26,7 +26,7 @@ func (o outcome) record(now time.Time) records.Record {
 	next.Listeners = nil
 	for _, l := range o.Observed.Listeners {
 		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{
-			Port: l.Port, Protocol: string(l.Protocol), Rules: int32(len(l.Rules)),
+			Port: l.Port, Protocol: string(l.Protocol), Rules: int32(len(l.Rules)), Others: l.Others,
 		})
 	}
 	next.Rules, next.RuleLimit = int32(o.Observed.RuleCount()), int32(o.Capabilities.Rules)

@@ -44,6 +44,8 @@ type Comparison struct {
 	// found. Those that get requests are in the Report.
 	Left    map[lb.GroupID]string
 	Missing []lb.GroupID
+	// Stay has the found listeners that no Ingress asks for, and that stay as they are. They are not compared.
+	Stay []lb.ObservedListener
 }
 
 // Same reports whether no difference was found.
@@ -71,6 +73,8 @@ type Resource struct {
 	// Wanted is what it is of the wanted load balancer: the key of a load balancer, the port of a listener, the ID of a
 	// target group, of which several can be one; "" for the other kinds, and if it is not wanted.
 	Wanted string `json:"wanted,omitempty"`
+	// Stays: it is a listener that no Ingress asks for, or a rule of one, and stays as it is.
+	Stays bool `json:"stays,omitempty"`
 }
 
 // Compare compares a found load balancer with the wanted one.
@@ -78,7 +82,9 @@ func Compare(o *lb.Other, w Wanted, b requests.Budget) Comparison {
 	out := Comparison{}
 	var groups map[lb.GroupID]lb.GroupID
 	groups, out.Left = matchGroups(o, w)
-	out.Resources = resources(o, w, groups)
+	out.Stay = staying(o, w)
+	out.Resources = resources(o, w, groups, out.Stay)
+	o = without(o, out.Stay, out.Left)
 	found, odd := configOf(o, w.Dialect)
 	out.NotUnderstood = slices.Concat(odd, oddities(o))
 	want := w.Table.Config
@@ -154,12 +160,14 @@ func fixedDifference(g lb.TargetGroup, w Wanted, id lb.GroupID) string {
 }
 
 // resources returns the parts of a load balancer.
-func resources(o *lb.Other, w Wanted, groups map[lb.GroupID]lb.GroupID) (out []Resource) {
+func resources(o *lb.Other, w Wanted, groups map[lb.GroupID]lb.GroupID, stay []lb.ObservedListener) (out []Resource) {
+	stays := false
 	add := func(kind Kind, handle, wanted string) {
-		out = append(out, Resource{kind, handle, o.Tags[handle], wanted})
+		out = append(out, Resource{kind, handle, o.Tags[handle], wanted, stays})
 	}
 	add(LoadBalancer, o.Handle, string(w.LoadBalancer.Key))
 	for _, l := range o.Listeners {
+		stays = slices.ContainsFunc(stay, func(s lb.ObservedListener) bool { return s.Port == l.Port })
 		port := ""
 		if slices.ContainsFunc(w.LoadBalancer.Listeners, func(want lb.Listener) bool { return want.Port == l.Port }) {
 			port = fmt.Sprint(l.Port)
@@ -169,6 +177,7 @@ func resources(o *lb.Other, w Wanted, groups map[lb.GroupID]lb.GroupID) (out []R
 			add(Rule, r.Handle, "")
 		}
 	}
+	stays = false
 	for _, g := range o.TargetGroups {
 		add(TargetGroup, g.Handle, string(groups[g.ID]))
 	}

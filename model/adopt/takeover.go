@@ -55,6 +55,9 @@ func (c *Comparison) Obstacles(o *lb.Other, w Wanted) (out []string) {
 	} else if found, want := o.Read.LoadBalancer.Scheme, w.LoadBalancer.Key.Scheme(); found != want {
 		out = append(out, fmt.Sprintf("its scheme is %s, and the Ingresses ask for %s, which needs another load balancer", found, want))
 	}
+	if why := c.shut(o, w); why != "" {
+		out = append(out, why)
+	}
 	for _, l := range w.LoadBalancer.Listeners {
 		if found := o.Listener(l.Port); found != nil && found.Protocol != l.Protocol {
 			out = append(out, fmt.Sprintf("port %d is %s, and the Ingresses ask for %s: the port would close for a moment",
@@ -66,7 +69,11 @@ func (c *Comparison) Obstacles(o *lb.Other, w Wanted) (out []string) {
 
 // Takeover returns which parts become which wanted ones. A listener with the same answers keeps its rules.
 func (c *Comparison) Takeover(o *lb.Other, w Wanted) lb.Takeover {
-	out := lb.Takeover{Want: w.LoadBalancer, Groups: map[string]lb.GroupID{}, Differ: map[string]bool{}, Shapes: map[int32]string{}}
+	out := lb.Takeover{Want: w.LoadBalancer, Groups: map[string]lb.GroupID{}, Differ: map[string]bool{}, Shapes: map[int32]string{},
+		Stay: map[string]bool{}}
+	for _, l := range c.Stay {
+		out.Stay[l.Handle] = true
+	}
 	handles := map[string][]string{"load balancer": {o.Handle}}
 	ids := map[lb.GroupID]lb.GroupID{}
 	for _, r := range c.Resources {
@@ -138,7 +145,7 @@ func renamed(l lb.ObservedListener, ids map[lb.GroupID]lb.GroupID) lb.ObservedLi
 // longer as it was found. seen is the load balancer as Fairlead sees it, and tags are those of its parts.
 func Changed(seen *lb.Observed, tags map[string]map[string]string) (out []string) {
 	for _, l := range seen.Listeners {
-		if !planner.AsFound(l) {
+		if !l.Others && !planner.AsFound(l) {
 			out = append(out, fmt.Sprintf("the rules of port %d, which Fairlead has changed", l.Port))
 		}
 	}

@@ -30,6 +30,9 @@ func taken(f *lb.Other, t lb.Takeover) *lb.Observed {
 	}
 	out.TargetGroups = nil
 	for _, g := range f.TargetGroups {
+		if t.Groups[g.Handle] == "" {
+			continue // it is not ours
+		}
 		g.ID, g.Registered, g.Ready = t.Groups[g.Handle], true, true
 		if out.TargetGroup(g.ID) == nil {
 			want := slices.IndexFunc(t.Want.TargetGroups, func(w lb.TargetGroup) bool { return w.ID == g.ID })
@@ -40,9 +43,12 @@ func taken(f *lb.Other, t lb.Takeover) *lb.Observed {
 	out.Listeners = slices.Clone(out.Listeners)
 	for i := range out.Listeners {
 		l := &out.Listeners[i]
+		l.Others = t.Stay[l.Handle]
 		l.Shape, l.Default, l.Rules = t.Shapes[l.Port], named(l.Default), slices.Clone(l.Rules)
 		at := slices.IndexFunc(t.Want.Listeners, func(w lb.Listener) bool { return w.Port == l.Port })
-		l.Digest = t.Want.Listeners[at].Digest
+		if at >= 0 {
+			l.Digest = t.Want.Listeners[at].Digest
+		}
 		for k := range l.Rules {
 			l.Rules[k].Action = named(l.Rules[k].Action)
 		}

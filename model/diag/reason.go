@@ -105,6 +105,7 @@ const (
 	DeleteFirst     Reason = "DeleteFirst"
 	RedirectOrder   Reason = "RedirectOrder"
 	UnknownRule     Reason = "UnknownRule"
+	UnknownListener Reason = "UnknownListener"
 	Unparked        Reason = "Unparked"
 	Unread          Reason = "Unread"
 	Impaired        Reason = "Impaired"
@@ -459,6 +460,12 @@ var Reasons = []Doc{
 			"stays, as `unknownRules` of the class says.",
 		"Say it with an Ingress; or set `unknownRules: Keep` on the class, and mind that such a rule " +
 			"goes before those behind it."},
+	{UnknownListener,
+		"Others made a listener of the load balancer before it was taken over from them, or since. It stays as it is while no " +
+			"Ingress asks for its port, and the load balancer stays with it, unless `unknownListeners` of the class says Remove. " +
+			"If an Ingress asks for the port, the listener gets the rules of the Ingresses.",
+		"To keep it, change no Ingress to ask for its port. To have it go, delete it, or set `unknownListeners: Remove` on the " +
+			"class."},
 	{Unparked,
 		"There is no room for the rule that has the cloud check the health of a backend's targets " +
 			"before they are sent requests, or the cloud refused it. The change is made without it: " +

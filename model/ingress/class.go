@@ -114,6 +114,9 @@ func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPol
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
 const mostRetained = 10
 
+// RemovesListeners reports whether listeners go that others made and no Ingress asks for.
+func (c *Class) RemovesListeners() bool { return c.UnknownListeners == v1alpha1.UnknownListenersRemove }
+
 // MostLoadBalancers returns how many load balancers of the class a namespace may have; 0 for no
 // bound.
 func (c *Class) MostLoadBalancers() int {

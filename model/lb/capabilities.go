@@ -193,6 +193,12 @@ type Counts struct {
 	Verifying    int // listeners that verify the certificates of clients
 }
 
+// Plus returns the sum of counts.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{c.Rules + o.Rules, c.TargetGroups + o.TargetGroups, c.Certificates + o.Certificates,
+		c.Listeners + o.Listeners, c.Verifying + o.Verifying}
+}
+
 // Limits returns the limits; zero is no limit.
 func (c Capabilities) Limits() Counts {
 	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates,

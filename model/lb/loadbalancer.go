@@ -55,10 +55,27 @@ type LoadBalancer struct {
 	// Withdrawn: its class no longer permits an Ingress that it served; desired side only. Even if it
 	// cannot be deleted, it stops answering for that Ingress.
 	Withdrawn bool `json:"-"`
+	// RemoveOthers: listeners that others made go if no Ingress asks for their ports; desired side only.
+	RemoveOthers bool `json:"-"`
+	// Beside is what listeners that stay, although no Ingress asks for them, take of the limits; desired side only.
+	Beside Counts `json:"-"`
 }
 
 // Empty reports whether the load balancer should not exist.
 func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 && !l.Wanted }
+
+// Listener returns the wanted listener on a port, or nil.
+func (l LoadBalancer) Listener(port int32) *Listener {
+	if i := slices.IndexFunc(l.Listeners, func(w Listener) bool { return w.Port == port }); i >= 0 {
+		return &l.Listeners[i]
+	}
+	return nil
+}
+
+// Leaves reports whether a listener stays as it is: others made it, and no Ingress asks for its port.
+func (l LoadBalancer) Leaves(o *ObservedListener) bool {
+	return o.Others && !l.RemoveOthers && l.Listener(o.Port) == nil
+}
 
 // OriginsOf returns the routes whose rules forward to some target groups, in their order.
 func (l LoadBalancer) OriginsOf(groups []GroupID) []diag.Source {
@@ -183,7 +200,8 @@ func (c Certificate) Succeeds(other Certificate) bool {
 
 // Counts returns the counts of a wanted load balancer.
 func (l LoadBalancer) Counts() Counts {
-	c := Counts{TargetGroups: len(l.TargetGroups), Listeners: len(l.Listeners)}
+	c := l.Beside
+	c.TargetGroups, c.Listeners = c.TargetGroups+len(l.TargetGroups), c.Listeners+len(l.Listeners)
 	for _, listener := range l.Listeners {
 		c.Rules += len(listener.Rules)
 		c.Certificates += max(0, len(listener.Certificates)-1)

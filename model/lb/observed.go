@@ -76,6 +76,8 @@ type ObservedListener struct {
 	// Shape is set if the load balancer was taken over from others, and the rules are theirs. It has digests of the rules and
 	// of the wanted ones that give the same answers; while both are as they were, the rules stay.
 	Shape string `json:"shape,omitempty"`
+	// Others: others made it, in a load balancer that was taken over, and Fairlead has not written it.
+	Others bool `json:"others,omitempty"`
 }
 
 // An ObservedRule is a rule with its priority. Lower priorities come first.
@@ -196,12 +198,18 @@ const (
 
 // Counts returns the counts of an existing load balancer.
 func (o *Observed) Counts() Counts {
-	c := Counts{Rules: o.RuleCount(), TargetGroups: len(o.TargetGroups), Listeners: len(o.Listeners)}
-	for _, listener := range o.Listeners {
-		c.Certificates += max(0, len(listener.Certificates)-1)
-		if listener.Verifies {
-			c.Verifying++
-		}
+	c := Counts{TargetGroups: len(o.TargetGroups)}
+	for i := range o.Listeners {
+		c = c.Plus(o.Listeners[i].Counts())
+	}
+	return c
+}
+
+// Counts returns what a listener takes of the limits.
+func (l *ObservedListener) Counts() Counts {
+	c := Counts{Rules: len(l.Rules), Listeners: 1, Certificates: max(0, len(l.Certificates)-1)}
+	if l.Verifies {
+		c.Verifying = 1
 	}
 	return c
 }

@@ -93,6 +93,8 @@ type Facts struct {
 	Digest Digest
 	// InUse counts the limited resources of the present load balancer.
 	InUse Counts
+	// Beside has its listeners that others made.
+	Beside []ObservedListener
 	// Held are the certificates that the provider now holds for the load balancer.
 	Held []Certificate
 	// Shown are the certificates that its listeners now have.
@@ -122,7 +124,9 @@ func (f *Facts) AddObserved(seen *Observed) {
 	for i := range seen.Listeners {
 		l := &seen.Listeners[i]
 		f.Shown = append(f.Shown, l.Certificates...)
-		f.ClientSecrets[l.Port] = l.ClientSecrets
+		if f.ClientSecrets[l.Port] = l.ClientSecrets; l.Others {
+			f.Beside = append(f.Beside, *l)
+		}
 	}
 	for _, c := range seen.Certificates {
 		f.Held = append(f.Held, c.Certificate)

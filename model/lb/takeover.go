@@ -10,6 +10,8 @@ type Takeover struct {
 	Differ map[string]bool
 	// Shapes has the shape of each listener that keeps its rules, by port; see ObservedListener.
 	Shapes map[int32]string
+	// Stay has the handles of listeners that no Ingress asks for, and that stay as they are, with all that is theirs.
+	Stay map[string]bool
 	// Firewall is the security group that says which clients may connect; "" if the Ingresses name security groups.
 	Firewall string
 	// Kept are security groups of others that the load balancer keeps besides.

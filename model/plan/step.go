@@ -288,7 +288,7 @@ func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	}
 	l.Protocol, l.Verifies, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Verifies,
 		s.Listener.Digest, s.Listener.Default
-	l.ClientSecrets = s.Listener.Settings.ClientSecrets
+	l.ClientSecrets, l.Others = s.Listener.Settings.ClientSecrets, false
 	if s.Listener.Protocol != routing.HTTPS || len(s.Listener.Certificates) == 0 {
 		l.Certificates = nil
 		return

@@ -29,6 +29,9 @@ func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []compa
 	reopened := portsToReopen(seen, want, c)
 	for i := range seen.Listeners {
 		s := &seen.Listeners[i]
+		if want.Leaves(s) {
+			continue
+		}
 		if reopened[s.Port] || !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool {
 			return w.Port == s.Port
 		}) {

@@ -30,6 +30,8 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 			Reason: diag.Impaired, Source: plan.SourceOf(p.Key),
 			Message: "The cloud serves the load balancer, with less than it needs: " + seen.Impaired})
 	}
+	want, told := leaveListeners(seen, want)
+	p.Diagnostics = append(p.Diagnostics, told...)
 	if d, kept := keptByProtection(seen, want, c); kept {
 		p.Diagnostics = append(p.Diagnostics, d)
 		if !want.Withdrawn {

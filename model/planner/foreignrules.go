@@ -25,7 +25,11 @@ type ForeignRule struct {
 func ForeignRules(seen *lb.Observed, want lb.LoadBalancer,
 	ours func(port int32, r lb.Rule) bool) []ForeignRule {
 	var out []ForeignRule
-	for _, l := range seen.Listeners {
+	for i := range seen.Listeners {
+		l := &seen.Listeners[i]
+		if want.Leaves(l) {
+			continue
+		}
 		wanted := map[string]bool{}
 		for _, r := range rulesAt(want, l.Port) {
 			wanted[r.Key()] = true

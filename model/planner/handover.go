@@ -149,6 +149,13 @@ func (d *difference) alwaysNamed() map[lb.GroupID]bool {
 			}
 		}
 	}
+	for i := range d.seen.Listeners {
+		if l := &d.seen.Listeners[i]; d.want.Leaves(l) {
+			for _, a := range append(actionsOf(l.Plain().Rules), l.Default) {
+				both(a, a)
+			}
+		}
+	}
 	for _, ch := range d.changes {
 		if ch.seen == nil || ch.want == nil {
 			continue

@@ -52,7 +52,8 @@ func (p *Provider) Claim(o *lb.Other, t lb.Takeover) ([]lb.TagChange, error) {
 		maps.Copy(tags, firewall)
 		c.take(t.Firewall, tags, t.Want.Settings.Tags, true)
 	}
-	for _, l := range o.Listeners {
+	listening := slices.DeleteFunc(slices.Clone(o.Listeners), func(l lb.ObservedListener) bool { return t.Stay[l.Handle] })
+	for _, l := range listening {
 		at := slices.IndexFunc(t.Want.Listeners, func(w lb.Listener) bool { return w.Port == l.Port })
 		want := lb.Listener{Port: l.Port}
 		if at >= 0 {
@@ -62,7 +63,7 @@ func (p *Provider) Claim(o *lb.Other, t lb.Takeover) ([]lb.TagChange, error) {
 			settings.IPFamily == string(elb.IpAddressTypeIpv4), t.Firewall != "", t.Shapes[l.Port],
 			at >= 0 && !t.Differ[l.Handle]), want.Settings.Tags, false)
 	}
-	for _, l := range o.Listeners {
+	for _, l := range listening {
 		for _, r := range l.Rules {
 			c.take(r.Handle, map[string]string{client.TagInstallation: p.clients.Installation}, nil, false)
 		}
@@ -70,6 +71,7 @@ func (p *Provider) Claim(o *lb.Other, t lb.Takeover) ([]lb.TagChange, error) {
 	c.share()
 	tags := p.balancers.TagsOfTaken(t.Want, settings, t.Kept, !t.Differ[o.Handle])
 	maps.Copy(tags, firewall)
+	tags[client.TagTaken] = "true"
 	if acl := t.Want.Protection.WebACL; acl != "" && acl == o.Protection.WebACL {
 		tags[client.TagWebACL] = acl
 	}

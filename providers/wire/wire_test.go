@@ -54,6 +54,8 @@ var notSent = map[string]string{
 	"LoadBalancer.Protection":     "setWebACL and setShield say it",
 	"LoadBalancer.Wanted":         "the planner has used it",
 	"LoadBalancer.Withdrawn":      "the planner has used it",
+	"LoadBalancer.RemoveOthers":   "the planner has used it",
+	"LoadBalancer.Beside":         "the compiler has used it",
 	"Rule.Stays":                  "the planner has used it",
 	"TargetGroup.NodeLabels":      "the operator chooses the targets",
 	"SetWebACL.Key":               "it is in the URL",
@@ -63,6 +65,7 @@ var notSent = map[string]string{
 	"Facts.Network":               "the operator knows what it asked",
 	"LoadBalancer.Decided":        "people are told by the operator",
 	"Facts.InUse":                 "the operator knows it from what it observed",
+	"Facts.Beside":                "the operator knows it from what it observed",
 	"Facts.Held":                  "the operator knows it from what it observed",
 	"Facts.Shown":                 "the operator knows it from what it observed",
 	"Facts.ClientSecrets":         "the operator knows it from what it observed",
@@ -225,9 +228,9 @@ func TestWhatIsObservedGoesOverTheWire(t *testing.T) {
 }
 
 // desired are the fields of what is observed that only the desired side has, the settings that were read, which are
-// reported only where a digest is theirs, and the shape, as no provider of the protocol takes load balancers over.
+// reported only where a digest is theirs, and the shape and the listeners of others, as no provider of the protocol takes load balancers over.
 var desired = cmp.Options{
-	cmpopts.IgnoreFields(lb.Observed{}, "Read"), cmpopts.IgnoreFields(lb.ObservedListener{}, "Shape"),
+	cmpopts.IgnoreFields(lb.Observed{}, "Read"), cmpopts.IgnoreFields(lb.ObservedListener{}, "Shape", "Others"),
 	cmpopts.IgnoreFields(lb.TargetGroup{}, "Provider", "Health", "Attributes", "Tags", "Targets"), cmpopts.IgnoreFields(lb.Certificate{}, "Tags", "Pair", "Secrets", "Origin", "MostOfNamespace"),
 }
 

@@ -52,7 +52,11 @@ func (s *site) makeByHand() {
 			Subnets: []string{"subnet-private0", "subnet-private1", "subnet-private2"}, SecurityGroups: []string{*group}, Tags: tags})
 	}).LoadBalancers[0].LoadBalancerArn
 	groups := map[string]*string{}
-	for name, port := range map[string]int32{"web": 8080, "api": 9090} {
+	for _, g := range []struct {
+		name string
+		port int32
+	}{{"web", 8080}, {"api", 9090}} { // in this order, as ARNs are numbered
+		name, port := g.name, g.port
 		groups[name] = must(s, func() (*elbv2.CreateTargetGroupOutput, error) {
 			return s.elb.CreateTargetGroup(s.Context(), &elbv2.CreateTargetGroupInput{Name: aws.String("shop-" + name), Protocol: elb.ProtocolEnumHttp, Port: aws.Int32(port),
 				VpcId: aws.String(albsim.VPC), TargetType: elb.TargetTypeEnumIp, Tags: tags, HealthCheckIntervalSeconds: aws.Int32(15), HealthyThresholdCount: aws.Int32(2)})
@@ -95,6 +99,9 @@ func (s *site) handGroups() map[string]lb.GroupID {
 	for _, g := range must(s, func() (*elbv2.DescribeTargetGroupsOutput, error) {
 		return s.elb.DescribeTargetGroups(s.Context(), &elbv2.DescribeTargetGroupsInput{})
 	}).TargetGroups {
+		if *g.TargetGroupName == "shop-admin" { // no Ingress has its Service
+			continue
+		}
 		out[*g.TargetGroupArn] = lb.GroupID("shop/" + strings.TrimPrefix(*g.TargetGroupName, "shop-") + ":80")
 	}
 	return out

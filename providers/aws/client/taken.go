@@ -16,6 +16,7 @@ import (
 
 // Tags of what was taken over.
 const (
+	TagTaken    = "fairlead.dev/taken"       // of a load balancer: its listeners without our tags are those of others
 	TagShape    = "fairlead.dev/shape"       // of a listener that keeps the rules of others
 	TagFirewall = "fairlead.dev/firewall"    // the name of the security group of the load balancer, quoted; of both
 	TagKept     = "fairlead.dev/kept-groups" // security groups of others that the load balancer keeps

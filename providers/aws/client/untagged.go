@@ -31,14 +31,13 @@ func ExplainUntagged(what, arn string, tags, ours map[string]string) error {
 		addTags(arn, ours), providers.ErrRejected)
 }
 
-// ExplainDenied adds to a denial that the resource, which is part of our load balancer, has lost
-// its tags.
+// ExplainDenied adds to a denial that the resource, which is part of our load balancer, lacks our
+// tags: it has lost them, or others made it.
 func ExplainDenied(err error, what, arn string, tags, ours map[string]string) error {
 	if !errors.Is(err, providers.ErrDenied) || tags[TagInstallation] != "" {
 		return err
 	}
-	return fmt.Errorf("%s has lost its tags, without which it cannot be changed; put them "+
-		"back: %s: %w",
+	return fmt.Errorf("%s lacks Fairlead's tags, without which it cannot be changed; add them: %s: %w",
 		what, addTags(arn, ours), err)
 }
 

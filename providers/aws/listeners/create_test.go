@@ -9,6 +9,7 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/client"
@@ -214,7 +215,7 @@ func TestADeniedListenerThatLostItsTags(t *testing.T) {
 		}
 		err := c2.Modify(t.Context(), seen, secure(plainly))
 		awscalls.ExpectError(t, name, err, providers.ErrDenied)
-		if !strings.Contains(err.Error(), "changing listener 443: ") || strings.Contains(err.Error(), "has lost its tags") != c.told {
+		if !strings.Contains(err.Error(), "changing listener 443: ") || strings.Contains(err.Error(), "lacks Fairlead's tags") != c.told {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -279,5 +280,21 @@ func TestAListenerIsDeleted(t *testing.T) {
 		}
 		awscalls.ExpectError(t, name, c2.Delete(t.Context(), seen, 443), c.class)
 		awscalls.Expect(t, name, slices.Contains(c2.aws.Calls(), "DeleteListener"), c.there)
+	}
+}
+
+// A rule that may not be created in a listener of others is reported with the command that gives the listener our tags.
+func TestADeniedRuleInAListenerOfOthers(t *testing.T) {
+	for _, others := range []bool{true, false} {
+		c := newTrial()
+		c.refuse = map[string]error{"CreateRule": denied}
+		seen := observed()
+		seen.Listeners[0].Others = others
+		_, err := c.CreateRule(t.Context(), seen, plan.CreateRule{Port: seen.Listeners[0].Port, Priority: 1,
+			Rule: lb.Rule{Conditions: []lb.Condition{{Field: "path", Values: []string{"/x"}}}, Action: forward("shop/web:80")}})
+		awscalls.ExpectError(t, "creating", err, providers.ErrDenied)
+		if strings.Contains(err.Error(), "aws elbv2 add-tags --resource-arns") != others {
+			t.Errorf("of others: %t: %v", others, err)
+		}
 	}
 }

@@ -77,6 +77,8 @@ func (ls *Store) ToObserved(l *look.Look, of elb.Listener) lb.ObservedListener {
 		Verifies:      fromMutual(of.MutualAuthentication, false).Verifies(),
 		ClientSecrets: writtenSecretsIn(l.Tags[arn]), Shape: l.Tags[arn][client.TagShape],
 	}
+	out.Others = l.Balancer != nil && l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)][client.TagTaken] != "" &&
+		l.Tags[arn][client.TagInstallation] == ""
 	var rest []lb.CertificateID
 	for _, c := range l.Served[arn] {
 		id := l.CertificateID(aws.ToString(c.CertificateArn))

@@ -62,7 +62,11 @@ func (ls *Store) CreateRule(
 		}
 	}
 	if err = ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
-		return plan.Result{}, client.ExplainForward("creating rule "+s.ID(), s.Rule.Action, err)
+		err = client.ExplainForward("creating rule "+s.ID(), s.Rule.Action, err)
+		if l.Others {
+			err = client.ExplainDenied(err, fmt.Sprintf("listener %d", s.Port), l.Handle, nil, ls.Owned(seen.Key, nil))
+		}
+		return plan.Result{}, err
 	}
 	made, err := client.RequireOne(out.Rules, "CreateRule", "a rule")
 	if err != nil {
