@@ -133,8 +133,8 @@ func (s *site) releaseByHand() (adoption.Outcome, error) {
 	return s.taker(s.cloud()).ReleaseFound(s.Context(), s.loadBalancer(), w.LoadBalancer.Key, w.Members, true)
 }
 
-// change changes the Ingress.
-func (s *site) change(do func(*networkingv1.Ingress)) {
+// edit changes the Ingress.
+func (s *site) edit(do func(*networkingv1.Ingress)) {
 	s.Helper()
 	s.asTheirs(func() error {
 		ing := &networkingv1.Ingress{}
@@ -189,7 +189,7 @@ func TestAListenerThatNoIngressAsksForStays(t *testing.T) {
 		t.Errorf("once it is given back\n%s", diff)
 	}
 	s.mustTakeByHand(false)
-	s.change(func(ing *networkingv1.Ingress) {
+	s.edit(func(ing *networkingv1.Ingress) {
 		more := *ing.Spec.Rules[0].DeepCopy()
 		more.Host = "d.example.com"
 		ing.Spec.Rules = append(ing.Spec.Rules, more)
@@ -336,7 +336,7 @@ func TestTheClassHasListenersDeleted(t *testing.T) {
 func TestAnIngressAsksForThePortOfAListenerThatStayed(t *testing.T) {
 	s := newWithExtra(t)
 	s.mustTakeByHand(false)
-	s.change(func(ing *networkingv1.Ingress) {
+	s.edit(func(ing *networkingv1.Ingress) {
 		ing.Annotations["fairlead.dev/listen-ports"] = fmt.Sprintf(`[{"HTTP":80},{"HTTP":%d}]`, extraPort)
 	})
 	cloud, key := s.cloud(), s.wantedByHand().LoadBalancer.Key
@@ -372,7 +372,7 @@ func TestAnIngressAsksForThePortOfAListenerThatStayed(t *testing.T) {
 	if seen, err := s.cloud().Observe(t.Context(), key, true); err != nil || seen.Listener(extraPort).Others {
 		t.Errorf("it is still that of others: %v", err)
 	}
-	s.change(func(ing *networkingv1.Ingress) { delete(ing.Annotations, "fairlead.dev/listen-ports") })
+	s.edit(func(ing *networkingv1.Ingress) { delete(ing.Annotations, "fairlead.dev/listen-ports") })
 	s.settle()
 	s.right("once it no longer asks for the port")
 	if left := s.extra(); len(left) != 1 || !strings.Contains(left[0], "targetgroup/shop-admin/") {
