@@ -74,7 +74,7 @@ func (c *Cluster) ordered(config configuration) []*readIngress {
 	for i := range c.Ingresses {
 		ingress := c.Ingresses[i].DeepCopy()
 		settings, err := c.annotations(ingress, config)
-		if err != nil {
+		if err != nil || suspicious(ingress) {
 			continue
 		}
 		for _, rule := range ingress.Spec.Rules {
@@ -96,6 +96,33 @@ func (c *Cluster) ordered(config configuration) []*readIngress {
 		return cmp.Or(cmp.Compare(a.CreationTimestamp.Unix(), b.CreationTimestamp.Unix()), cmp.Compare(b.key(), a.key()))
 	})
 	return all
+}
+
+// suspicious reports whether a host, path or Secret looks like a directive of nginx (internal/ingress/inspector).
+func suspicious(ingress *networking.Ingress) bool {
+	var texts []string
+	for _, rule := range ingress.Spec.Rules {
+		texts = append(texts, rule.Host)
+		for _, path := range paths(rule) {
+			texts = append(texts, path.Path)
+		}
+	}
+	for _, entry := range ingress.Spec.TLS {
+		texts = append(append(texts, entry.SecretName), entry.Hosts...)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		for _, directive := range []string{"alias", "root"} {
+			if _, rest, found := strings.Cut(text, directive); found && strings.Contains(rest, ";") {
+				return true
+			}
+		}
+		for _, folder := range []string{"passwd", "shadow", "group", "nginx", "ingress-controller"} {
+			if strings.Contains(text, "/etc/"+folder) {
+				return true
+			}
+		}
+		return strings.Contains(text, "/var/run/secrets") || strings.Contains(text, "_by_lua")
+	})
 }
 
 // A certificate is a key pair or an authority of a Secret (store/backend_ssl.go, net/ssl/ssl.go).

@@ -95,6 +95,10 @@ func (d data) globalAuth() external {
 			auth.signInParameter = strings.TrimSpace(parameter)
 		}
 	}
+	if _, set := d["global-auth-response-headers"]; !set {
+		auth.headers = []string{""} // one without a name, which changes nothing
+		return auth
+	}
 	auth.headers = slices.DeleteFunc(d.list("global-auth-response-headers"), func(h string) bool { return !headerName(h) })
 	return auth
 }

@@ -244,17 +244,9 @@ func (w *writer) server(number int, s *server) {
 		w.line("ssl_reject_handshake %s;", onOff(w.config.rejectHandshake))
 	}
 	if s.client.failure != "" {
-		w.line("return 403;\n}")
-		return
-	}
-	w.clientAuth(number, s)
-	if s.snippet != "" {
-		w.line("%s", s.snippet)
-	}
-	w.customErrors(s)
-	expressions := s.expressions()
-	for i, l := range s.locations {
-		w.location(fmt.Sprintf("s%dl%d", number, i), s, l, expressions)
+		w.line("return 403;")
+	} else {
+		w.served(number, s)
 	}
 	if s.host == catchAll {
 		w.line("location /healthz { add_header X-Oracle-Location healthz always; return 200; }")
@@ -267,6 +259,19 @@ func (w *writer) server(number int, s *server) {
 		w.errorLocation(noUpstream, code)
 	}
 	w.line("}")
+}
+
+// served is what a server has unless its clients' certificates cannot be verified.
+func (w *writer) served(number int, s *server) {
+	w.clientAuth(number, s)
+	if s.snippet != "" {
+		w.line("%s", s.snippet)
+	}
+	w.customErrors(s)
+	expressions := s.expressions()
+	for i, l := range s.locations {
+		w.location(fmt.Sprintf("s%dl%d", number, i), s, l, expressions)
+	}
 }
 
 func (w *writer) clientAuth(number int, s *server) {
@@ -423,8 +428,12 @@ func (w *writer) access(l *location, auth external, authPath string) {
 	if !listedPath(l, w.config.noAuth) {
 		w.authenticate(l, auth, authPath)
 	}
-	if nginxSize.MatchString(strings.TrimSpace(set.proxy.bodySize)) {
-		w.line("client_max_body_size %s;", set.proxy.bodySize)
+	w.bodySize(l)
+}
+
+func (w *writer) bodySize(l *location) {
+	if size := l.settings.proxy.bodySize; nginxSize.MatchString(strings.TrimSpace(size)) {
+		w.line("client_max_body_size %s;", size)
 	}
 }
 
@@ -630,6 +639,7 @@ func (w *writer) authLocation(l *location, auth external, path string) {
 	w.line("proxy_set_header X-Original-Method $request_method; proxy_set_header X-Sent-From nginx-ingress-controller;")
 	w.line("proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For $remote_addr;")
 	w.line("proxy_set_header X-Auth-Request-Redirect %s;", either(auth.redirect, "$request_uri"))
+	w.bodySize(l)
 	for _, name := range slices.Sorted(maps.Keys(auth.sent)) {
 		w.line("proxy_set_header %s %s;", strconv.Quote(name), strconv.Quote(auth.sent[name]))
 	}
