@@ -255,21 +255,21 @@ func (o *Oracle) seen(encoded string) (*Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme, rest, _ := strings.Cut(string(text), "\n")
-	line, headers, _ := strings.Cut(rest, "\r\n")
+	name, rest, _ := strings.Cut(string(text), "\n")
+	line, headers, _ := strings.Cut(rest, "\n")
 	first, last := strings.IndexByte(line, ' '), strings.LastIndexByte(line, ' ')
 	if first < 0 || first == last {
 		return nil, fmt.Errorf("%w: %q", errMalformed, line)
 	}
-	pod := &Seen{TLS: scheme == "https", Method: line[:first], Target: line[first+1 : last], Header: http.Header{}}
-	for header := range strings.SplitSeq(headers, "\r\n") {
+	pod := &Seen{TLS: name == "pods_https", Method: line[:first], Target: line[first+1 : last], Header: http.Header{}}
+	for header := range strings.SplitSeq(headers, "\n") {
 		if name, value, ok := strings.Cut(header, ":"); ok {
-			pod.Header.Add(name, strings.TrimLeft(value, " "))
+			pod.Header.Add(name, value)
 		}
 	}
 	pod.Upstream, pod.Endpoint, _ = strings.Cut(pod.Header.Get("X-Oracle-Peer"), "|")
 	pod.Service = o.Upstreams[pod.Upstream]
-	for _, own := range []string{"X-Oracle-Peer", "X-Oracle-Answer", "X-Oracle-Reply", "X-Oracle-Auth", "X-Oracle-Auth-Reply"} {
+	for _, own := range []string{"X-Oracle-Peer", AnswerHeader, ReplyHeader, AuthHeader, AuthReplyHeader} {
 		pod.Header.Del(own)
 	}
 	return pod, nil

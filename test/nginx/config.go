@@ -28,6 +28,7 @@ type configuration struct {
 	blockedWords                                                               string
 	rejectHandshake, underscores, ignoreInvalid, requestID                     bool
 	bodySize, cookieDomain, cookiePath, redirectFrom, redirectTo               string
+	added, sent                                                                map[string]string // headers of answers and of requests
 	allowedHeaders                                                             []string
 	locationSnippet, serverSnippet, httpSnippet                                string
 	auth                                                                       external
@@ -72,6 +73,12 @@ func (c *Cluster) configuration() configuration {
 		if number, err := strconv.Atoi(code); err == nil && number > 299 && number < 600 {
 			config.errors = append(config.errors, number)
 		}
+	}
+	if headers := c.configMap(d["add-headers"]); headers != nil {
+		config.added = headers.Data
+	}
+	if headers := c.configMap(d["proxy-set-headers"]); headers != nil {
+		config.sent = headers.Data
 	}
 	config.auth = d.globalAuth()
 	return config

@@ -167,31 +167,4 @@ end
 
 front.escape = ngx.escape_uri
 
-local function reply(header)
-  local name, value = (header or ""):match("^([^:]+): (.*)$")
-  if name then ngx.header[name] = value end
-end
-
--- pod answers with what it was asked, and as the request tells it to.
-function front.pod()
-  local v = ngx.var
-  ngx.req.discard_body()
-  if (v.http_x_oracle_peer or ""):match("|404$") then return ngx.exit(404) end
-  ngx.status = tonumber(v.http_x_oracle_answer or "200")
-  ngx.header["X-Oracle-Pod"] = ngx.encode_base64(v.scheme .. "\n" .. ngx.req.raw_header())
-  reply(v.http_x_oracle_reply)
-  ngx.header["Content-Length"] = 0
-  return ngx.send_headers()
-end
-
--- auth answers a sub-request for authentication as the request tells it to: 401 if it does not.
-function front.auth()
-  local v = ngx.var
-  ngx.req.discard_body()
-  ngx.status = tonumber(v.http_x_oracle_auth or "401")
-  reply(v.http_x_oracle_auth_reply)
-  ngx.header["Content-Length"] = 0
-  return ngx.send_headers()
-end
-
 return front

@@ -54,6 +54,7 @@ type Oracle struct {
 	places  places
 	config  configuration
 	process *exec.Cmd
+	pods    *pods
 	said    *bytes.Buffer
 	ended   chan struct{}
 	mu      sync.Mutex
@@ -94,6 +95,9 @@ func (o *Oracle) Load(c Cluster) error {
 		return err
 	}
 	o.places = places{folder: folder}
+	if o.pods, err = servePods(folder); err != nil {
+		return err
+	}
 	listeners, err := o.listen()
 	if err != nil {
 		return err
@@ -180,13 +184,8 @@ func (w *writer) head(packages string) {
 	w.line("proxy_headers_hash_max_size 1024; proxy_headers_hash_bucket_size 128; uninitialized_variable_warn off;")
 	w.line("ssl_certificate %s/pair.pem; ssl_certificate_key %s/pair.pem; ssl_session_cache shared:tls:1m;", w.folder, w.folder)
 	w.line("proxy_http_version 1.1; proxy_buffer_size 64k; proxy_buffers 4 64k; proxy_busy_buffers_size 128k;")
-	for _, name := range []string{"pods_http", "pods_https", "oracle_auth"} {
+	for _, name := range sockets {
 		w.line("upstream %s { server unix:%s/%s; keepalive 64; keepalive_requests 1000000; }", name, w.folder, name)
-	}
-	for _, pod := range []struct{ name, options, answer string }{
-		{"pods_http", "", "pod"}, {"pods_https", " ssl", "pod"}, {"oracle_auth", "", "auth"}} {
-		w.line("server {\nlisten unix:%s/%s%s; client_max_body_size 0; large_client_header_buffers 8 32k; merge_slashes off;", w.folder, pod.name, pod.options)
-		w.line("underscores_in_headers on; ignore_invalid_headers off;\nlocation / { content_by_lua_block { front.%s() } }\n}", pod.answer)
 	}
 }
 
@@ -266,6 +265,9 @@ func (o *Oracle) stop() {
 		_ = o.process.Process.Signal(syscall.SIGTERM) // its worker ends with it
 		<-o.ended
 		o.process = nil
+	}
+	if o.pods != nil {
+		o.pods.close()
 	}
 	if o.places.folder != "" {
 		_ = os.RemoveAll(o.places.folder)

@@ -110,6 +110,9 @@ func (w *writer) global() {
 	for _, code := range c.errors {
 		w.line("error_page %d = @custom_%s_%d;", code, noUpstream, code)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.added)) {
+		w.line("more_set_headers %s;", quoted(name+": "+c.added[name]))
+	}
 	if c.httpSnippet != "" {
 		w.line("%s", c.httpSnippet)
 	}
@@ -524,6 +527,9 @@ func (w *writer) pass(s *server, l *location) {
 	}
 	if w.config.originalURI {
 		w.line("%s X-Original-URI $request_uri;", header)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.config.sent)) {
+		w.line("%s %s %s;", header, name, quoted(w.config.sent[name]))
 	}
 	w.line("proxy_cookie_domain %s; proxy_cookie_path %s;", set.proxy.cookieDomain, set.proxy.cookiePath)
 	if set.snippet != "" {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	core "k8s.io/api/core/v1"
 )
 
 // This file is what surprises in ingress-nginx, each with the requests that show it.
@@ -13,6 +15,8 @@ type trap struct {
 	name      string
 	ingresses [][]string
 	config    map[string]string
+	maps      []core.ConfigMap
+	fallback  string   // --default-backend-service
 	asks      []string // request → answer
 }
 
@@ -21,6 +25,7 @@ func (trap *trap) cluster(t *testing.T) Cluster {
 	c := Cluster{Config: trap.config}
 	c.Serve("default", "web", "api", "old", "new", "errors", "empty-0")
 	c.Serve("other", "web")
+	c.Secrets, c.ConfigMaps, c.DefaultBackend = randomSecrets(), trap.maps, trap.fallback
 	for _, lines := range trap.ingresses {
 		ingress, err := ParseIngress(lines...)
 		if err != nil {
@@ -31,6 +36,8 @@ func (trap *trap) cluster(t *testing.T) Cluster {
 	return c
 }
 
+// ask compares answers. After the answer stand, each after a semicolon, `pod Name: value`, which the pod sees, and
+// `Name: text`, which a header of the answer contains; `-` is a header that is not there.
 func (trap *trap) ask(t *testing.T, o *Oracle) {
 	t.Helper()
 	for _, ask := range trap.asks {
@@ -42,8 +49,19 @@ func (trap *trap) ask(t *testing.T, o *Oracle) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := o.Ask(r).String(); got != strings.ReplaceAll(want, "default/", "") && strings.ReplaceAll(got, "default/", "") != want {
-			t.Errorf("%s → %s, not %s", request, got, want)
+		wants, got := strings.Split(want, "; "), o.Ask(r)
+		if text := strings.ReplaceAll(got.String(), "default/", ""); text != wants[0] {
+			t.Errorf("%s → %s, not %s", request, text, wants[0])
+		}
+		for _, header := range wants[1:] {
+			of := got.Header
+			if rest, cut := strings.CutPrefix(header, "pod "); cut && got.Pod != nil {
+				of, header = got.Pod.Header, rest
+			}
+			name, value, _ := strings.Cut(header, ": ")
+			if is := strings.Join(of.Values(name), ","); !strings.Contains(is, value) && value != "-" || value == "-" && is != "" {
+				t.Errorf("%s has %s %q, not %q", request, name, is, value)
+			}
 		}
 	}
 }
@@ -104,6 +122,7 @@ func TestExpressions(t *testing.T) {
 			asks:      []string{"a.example/old/a/b?q=1 → web:80 /b/a?q=1", "a.example/old/a%20b/c → web:80 /c/a%20b", "a.example/old/a → 404"}},
 		{name: "the target replaces the whole path, and is not anchored at the end", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: /bar"}},
 			asks: []string{"a.example/foo/x/y?z → web:80 /bar?z"}},
+		{name: "a target without a slash is passed as it is", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: x"}}, asks: []string{"a.example/foo → web:80 x"}},
 		{name: "x-forwarded-prefix stands beside a rewrite only", ingresses: [][]string{{"a", "a.example /foo web", "x-forwarded-prefix: /p"}},
 			asks: []string{"a.example/foo → web:80 /foo"}},
 	})

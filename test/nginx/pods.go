@@ -1,0 +1,131 @@
+package nginx
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/tls"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// This file answers nginx in the place of all pods, and of the server that auth-url names. They take requests that
+// servers would refuse, such as one for a path without a slash, and answer with what they saw.
+
+// What a request tells the pod, and the server of auth-url, to answer.
+const (
+	AnswerHeader    = "X-Oracle-Answer"     // the status, 200 if it is not said
+	ReplyHeader     = "X-Oracle-Reply"      // a header, as `Name: value`
+	AuthHeader      = "X-Oracle-Auth"       // the status of auth-url, 401 if it is not said
+	AuthReplyHeader = "X-Oracle-Auth-Reply" // a header of its answer
+)
+
+// sockets are where nginx finds them.
+var sockets = []string{"pods_http", "pods_https", "oracle_auth"}
+
+// pods listens in a folder until it is closed.
+type pods struct {
+	listeners []net.Listener
+	mu        sync.Mutex
+	open      map[net.Conn]bool
+}
+
+func servePods(folder string) (*pods, error) {
+	p := &pods{open: map[net.Conn]bool{}}
+	pair, err := tls.X509KeyPair(ownPair(), ownPair())
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range sockets {
+		listener, err := net.Listen("unix", filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		if name == "pods_https" {
+			listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+		}
+		p.listeners = append(p.listeners, listener)
+		go p.accept(listener, name)
+	}
+	return p, nil
+}
+
+func (p *pods) accept(listener net.Listener, name string) {
+	for {
+		c, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.open[c] = true
+		p.mu.Unlock()
+		go func() {
+			reader := bufio.NewReader(c)
+			for answerOne(reader, c, name) == nil {
+			}
+			_ = c.Close()
+			p.mu.Lock()
+			delete(p.open, c)
+			p.mu.Unlock()
+		}()
+	}
+}
+
+func (p *pods) close() {
+	for _, listener := range p.listeners {
+		_ = listener.Close()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.open {
+		_ = c.Close()
+	}
+}
+
+func answerOne(reader *bufio.Reader, to io.Writer, name string) error {
+	lines := textproto.NewReader(reader)
+	first, err := lines.ReadLine()
+	if err != nil {
+		return err
+	}
+	header, err := lines.ReadMIMEHeader()
+	if err != nil {
+		return err
+	}
+	length, err := strconv.ParseInt("0"+header.Get("Content-Length"), 10, 64)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, reader, length); err != nil {
+		return err
+	}
+	status, reply, seen := cmp.Or(header.Get(AuthHeader), "401"), header.Get(AuthReplyHeader), ""
+	if name != "oracle_auth" {
+		status, reply, seen = cmp.Or(header.Get(AnswerHeader), "200"), header.Get(ReplyHeader), "X-Oracle-Pod: "+encodeSeen(name, first, header)+"\r\n"
+		if strings.HasSuffix(header.Get("X-Oracle-Peer"), "|404") { // the controller's own answer
+			status, reply, seen = "404", "", ""
+		}
+	}
+	if reply != "" {
+		reply += "\r\n"
+	}
+	_, err = fmt.Fprintf(to, "HTTP/1.1 %s x\r\nContent-Type: text/html\r\nContent-Length: 0\r\n%s%s\r\n", status, seen, reply)
+	return err
+}
+
+func encodeSeen(name, first string, header textproto.MIMEHeader) string {
+	var text strings.Builder
+	text.WriteString(name + "\n" + first + "\n")
+	for key, values := range header {
+		for _, value := range values {
+			text.WriteString(key + ":" + value + "\n")
+		}
+	}
+	return base64.StdEncoding.EncodeToString([]byte(text.String()))
+}
