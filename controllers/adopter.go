@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -31,14 +32,16 @@ import (
 // An Adopter takes over the load balancers of classes with adoption, as `fairlead adopt --yes --all` does without a
 // consent, and finishes that once they were kept for long enough. It runs while this replica is the leader.
 //
-// It reads caches once a minute. While something is left to do, it reads records of adoptions and, unless it waits for
-// people alone, whether the other controller runs. The cloud is read if that does not, and with nothing new rarely. With
-// nothing left to do, nothing but caches is read, and rarely the records.
+// It reads caches once a minute, and after changes that people or GitOps make. While something is left to do, it reads
+// records of adoptions and, unless it waits for people alone, whether the other controller runs. The cloud is read if that
+// does not, and with nothing new rarely. With nothing left to do, nothing but caches is read, and rarely the records.
 type Adopter struct {
 	*gather.Gatherer
 	Cloud  providers.Provider
 	Kube   client.Client // the API server itself
 	Events *events.Recorder
+	// Informers say what changes in the cluster.
+	Informers cache.Informers
 	// ReadOnly: it only says what it would do.
 	ReadOnly bool
 
@@ -106,6 +109,8 @@ func (l lines) add(severity diag.Severity, key lb.Key, text string) {
 
 // Start makes passes until the context ends.
 func (a *Adopter) Start(ctx context.Context) error {
+	wake := make(chan struct{}, 1)
+	go a.watch(ctx, wake)
 	tick := time.NewTicker(often)
 	defer tick.Stop()
 	for {
@@ -116,6 +121,12 @@ func (a *Adopter) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-wake:
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(gathered):
+			}
 		}
 	}
 }

@@ -320,7 +320,8 @@ func (w *wiring) addAdopter() error {
 	if _, can := providers.AdopterOf(w.Cloud, ""); !can {
 		return nil
 	}
-	adopter := &Adopter{Gatherer: w.Gatherer, Cloud: w.Cloud, Kube: w.server, Events: w.Events, ReadOnly: w.ReadOnly}
+	adopter := &Adopter{Gatherer: w.Gatherer, Cloud: w.Cloud, Kube: w.server, Events: w.Events, Informers: w.GetCache(),
+		ReadOnly: w.ReadOnly}
 	if err := w.Add(adopter); err != nil {
 		return fmt.Errorf("adding what takes load balancers over: %w", err)
 	}

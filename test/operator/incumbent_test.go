@@ -160,7 +160,8 @@ func (k *takeover) expect(said string, code, want int, texts ...string) {
 	}
 }
 
-// objects are the Ingresses, bindings and the class, without what the API server writes, and Fairlead's objects.
+// objects are the Ingresses, bindings and the class, without what the API server writes, and Fairlead's objects, without
+// records of what was given back.
 func (k *takeover) objects() map[string]string {
 	k.Helper()
 	out := map[string]string{}
@@ -172,8 +173,9 @@ func (k *takeover) objects() map[string]string {
 			k.Fatal(err)
 		}
 		for _, o := range list.Items {
-			if o.GetName() == kube.Class {
-				continue // it comes with the test's operator
+			state, _, _ := unstructured.NestedString(o.Object, "status", "memory", "adoption", "state")
+			if o.GetName() == kube.Class || state == v1alpha1.AdoptionReleased {
+				continue // the class comes with the test's operator
 			}
 			parts := []any{o.GetFinalizers(), o.GetLabels(), o.GetAnnotations(), o.Object["spec"], o.Object["status"]}
 			if kind.Kind == "TargetGroupBinding" {
@@ -296,6 +298,13 @@ func TestTheCommandsTakeOverAndGiveBack(t *testing.T) {
 		t.Errorf("after it was given back, the cluster is another one:\n%s", diff)
 	}
 	k.unchanged("after it was given back", account)
+	k.replace(t)
+	kube.Eventually(t, "a restarted operator leaves it alone", func() bool { return k.told("was given back, and is left alone") })
+	if diff := cmp.Diff(objects, k.objects()); diff != "" {
+		t.Errorf("after it was given back, and the operator restarted, the cluster is another one:\n%s", diff)
+	}
+	said, code = k.adopt("--status")
+	k.expect(said, code, 0, "Released", "fairlead adopt --yes takes it over again")
 	k.replica.Terminate(t)
 	k.startTheirs()
 	k.unchanged("after the controller was started", account)
@@ -401,19 +410,33 @@ func TestTheOperatorTakesOverByItself(t *testing.T) {
 	t.Parallel()
 	k := newTakeover(t)
 	k.startTheirs()
+	bindings := k.listOf("TargetGroupBinding")
+	if err := k.List(t.Context(), bindings); err != nil || len(bindings.Items) == 0 {
+		t.Fatalf("there are %d bindings: %v", len(bindings.Items), err)
+	}
+	put := bindings.Items[0]
 	status := k.statusOf("one")
 	k.flags = []string{"--namespace="}
 	k.replace(t)
 	kube.Eventually(t, "it waits for the class", func() bool { return k.told("still have a class of the AWS Load Balancer Controller") })
-	bindings := k.listOf("TargetGroupBinding")
 	if err := k.List(t.Context(), bindings); err != nil || len(bindings.Items) > 0 {
 		t.Errorf("there are still %d bindings: %v", len(bindings.Items), err)
 	}
 	k.class(ingress.ControllerName)
-	k.replace(t) // which looks at once, and not within a minute
 	kube.Eventually(t, "it has taken over", func() bool { return k.told("is taken over") })
 	edit(t, k.world, &networkingv1.Ingress{}, "two", func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].Host = "changed.example.com" })
 	kube.Eventually(t, "a change is served", func() bool { return slices.Contains(k.hosts(t), "changed.example.com") })
+	k.putBack(&put)
+	began := time.Now()
+	kube.Eventually(t, "what is put back is removed", func() bool {
+		ing := &networkingv1.Ingress{}
+		return k.List(t.Context(), bindings) == nil && len(bindings.Items) == 0 &&
+			k.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "one"}, ing) == nil &&
+			!slices.Contains(ing.Finalizers, "group.ingress.k8s.aws/all")
+	})
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("what was put back was removed after %s", took)
+	}
 	if now := k.statusOf("one"); now != status || k.balancers(t) != 1 {
 		t.Errorf("there are %d load balancers, and the status of an Ingress was %s, and is %s", k.balancers(t), status, now)
 	}
