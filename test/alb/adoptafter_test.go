@@ -50,6 +50,18 @@ func (k *takeover) groupsOf() map[string]ec2types.SecurityGroup {
 	return out
 }
 
+// shutToIPv6 fails the test if the security group of the controller admits IPv6 addresses, which cannot reach the load balancer,
+// and which the controller does not admit either (buildManagedSecurityGroupIngressPermissions in its
+// pkg/ingress/model_build_managed_sg.go).
+func (k *takeover) shutToIPv6(when string) {
+	k.Helper()
+	for _, p := range k.groupsOf()["k8s-all-0123456789"].IpPermissions {
+		if len(p.Ipv6Ranges) > 0 {
+			k.Errorf("%s, port %d is open to %s", when, *p.FromPort, *p.Ipv6Ranges[0].CidrIpv6)
+		}
+	}
+}
+
 // targetsIn are the addresses of the members of a target group that are not draining.
 func (k *takeover) targetsIn(arn string) (out []string) {
 	k.Helper()
@@ -127,6 +139,10 @@ func TestWhatWasTakenOverIsChanged(t *testing.T) {
 				if got := k.sim.Inventory()["security groups"]; got != inventory["security groups"] {
 					t.Errorf("there are %d security groups, and were %d", got, inventory["security groups"])
 				}
+				k.shutToIPv6("with a new port")
+				k.ClusterLoadBalancerClasses[0].Spec.TLSPolicy = "ELBSecurityPolicy-TLS13-1-2-2021-06"
+				step("another TLS policy", func() { k.write(g) })
+				k.shutToIPv6("with another TLS policy")
 				g.secure = ""
 				step("the port is closed", func() { k.write(g) })
 			})
@@ -455,6 +471,20 @@ func TestSettingsThatDifferAreChanged(t *testing.T) {
 		}
 		k.lookDeeply()
 		k.rests("it was changed")
+		k.shutToIPv6("after it was changed")
+		for _, z := range k.made.balancer.AvailabilityZones {
+			k.sim.ChangeSubnet(*z.SubnetId, func(s *ec2types.Subnet) {
+				s.Ipv6CidrBlockAssociationSet = []ec2types.SubnetIpv6CidrBlockAssociation{{Ipv6CidrBlock: sdk.String("2001:db8::/64")}}
+			}, nil)
+		}
+		k.ClusterLoadBalancerClasses[0].Spec.IPFamily = "dualstack"
+		k.settle()
+		if got := k.groupsOf()["k8s-all-0123456789"].IpPermissions; !slices.ContainsFunc(got, func(p ec2types.IpPermission) bool { return len(p.Ipv6Ranges) > 0 }) {
+			t.Errorf("with IPv6 addresses, its security group has %v", got)
+		}
+		k.restart()
+		k.lookDeeply()
+		k.rests("it has IPv6 addresses")
 		found, err := k.made.api.DescribeLoadBalancerAttributes(k.Context(), &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: k.made.balancer.LoadBalancerArn})
 		k.made.must(err)
 		for _, a := range found.Attributes {

@@ -185,8 +185,7 @@ func (ls *Store) writeBeside(
 	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
 	before map[string]string,
 ) error {
-	if err := ls.firewalls.ChangePort(ctx, seen, want.Port,
-		look.MakeGrants(want.Port, want.Settings.Inbound)); err != nil {
+	if err := ls.firewalls.ChangePort(ctx, seen, want.Port, &want); err != nil {
 		return err
 	}
 	if err := ls.writeSecrets(ctx, seen, l, want); err != nil {

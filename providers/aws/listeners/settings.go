@@ -60,7 +60,11 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 func (ls *Store) tagsFor(key lb.Key, want lb.Listener) map[string]string {
 	tags := ls.Owned(key, want.Settings.Tags)
 	client.MarkTags(tags, want.Settings.Tags)
-	client.ListWritten(tags, writtenOfListener(want.Settings))
+	written := writtenOfListener(want.Settings)
+	for _, source := range ls.firewalls.Unreachable(key, want.Settings.Inbound) {
+		written = append(written, writtenUnreachable+source)
+	}
+	client.ListWritten(tags, written)
 	tags[client.TagDigest] = string(want.Digest)
 	return tags
 }
@@ -254,8 +258,8 @@ func (ls *Store) TagsOfTaken(
 		if wanted == nil {
 			wanted = look.Everywhere
 		}
-		for _, source := range wanted {
-			if ipv4 && strings.Contains(source, ":") && !strings.Contains(source, ".") && !slices.Contains(read.Inbound, source) {
+		for _, source := range look.OnlyIPv6(wanted) {
+			if ipv4 && !slices.Contains(read.Inbound, source) {
 				unreachable = append(unreachable, source)
 			}
 		}

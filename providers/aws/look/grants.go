@@ -11,6 +11,16 @@ import (
 // Everywhere has the ranges of all addresses.
 var Everywhere = []string{"0.0.0.0/0", "::/0"}
 
+// OnlyIPv6 returns the clients of a listener that have IPv6 addresses.
+func OnlyIPv6(inbound []string) (out []string) {
+	for _, g := range MakeGrants(0, inbound) {
+		if strings.Contains(g.Source, ":") && !strings.Contains(g.Source, ".") {
+			out = append(out, g.Source)
+		}
+	}
+	return out
+}
+
 // A Grant lets one source connect to one port. The rules of a security group are lists of grants.
 type Grant struct {
 	Port   int32

@@ -57,6 +57,7 @@ type Firewalls struct {
 type taken struct {
 	name string   // of its firewall; "" if it is ours
 	kept []string // security groups that it keeps besides ours
+	ipv4 bool     // it has IPv4 addresses only
 }
 
 // FirewallTags returns the tags that say that others gave a firewall its name.
@@ -82,7 +83,7 @@ func (f *Firewalls) setTaken(l *look.Look, indexed map[string]map[string]string)
 	of := taken{name: f.taken[l.Key].name}
 	if l.Balancer != nil {
 		tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
-		of = taken{client.UnquoteTag(tags[client.TagFirewall]), KeptIn(tags)}
+		of = taken{client.UnquoteTag(tags[client.TagFirewall]), KeptIn(tags), l.Balancer.IpAddressType == elb.IpAddressTypeIpv4}
 	} else {
 		for _, tags := range indexed {
 			if tags[client.TagFirewall] != "" {
@@ -111,6 +112,35 @@ func (f *Firewalls) takenOf(key lb.Key) taken {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.taken[key]
+}
+
+// Unreachable returns those of the clients of a listener that a firewall of others does not admit: they have IPv6 addresses,
+// and the load balancer has none. The AWS Load Balancer Controller leaves them out, too (its
+// pkg/ingress/model_build_managed_sg.go), so that nothing is open after a takeover that was not open before.
+func (f *Firewalls) Unreachable(key lb.Key, inbound []string) []string {
+	of := f.takenOf(key)
+	if of.name == "" || !of.ipv4 {
+		return nil
+	}
+	return look.OnlyIPv6(inbound)
+}
+
+// grants returns the grants to a port for the clients of its listener.
+func (f *Firewalls) grants(key lb.Key, l lb.Listener) []look.Grant {
+	unreachable := f.Unreachable(key, l.Settings.Inbound)
+	return slices.DeleteFunc(look.MakeGrants(l.Port, l.Settings.Inbound), func(g look.Grant) bool {
+		return slices.Contains(unreachable, g.Source)
+	})
+}
+
+// setFamily sets the IP family that a load balancer is about to have.
+func (f *Firewalls) setFamily(key lb.Key, family string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if of, is := f.taken[key]; is && family != "" {
+		of.ipv4 = family == string(elb.IpAddressTypeIpv4)
+		f.taken[key] = of
+	}
 }
 
 // nameOf returns the name of the firewall of a load balancer.
@@ -337,10 +367,11 @@ func (f *Firewalls) Write(
 		return firewall, err
 	}
 	if firewall != "" {
+		f.setFamily(want.Key, want.Settings.IPFamily)
 		var admitted []look.Grant
 		listens := map[int32]bool{}
 		for _, l := range want.Listeners {
-			admitted = append(admitted, look.MakeGrants(l.Port, l.Settings.Inbound)...)
+			admitted = append(admitted, f.grants(want.Key, l)...)
 		}
 		for _, l := range seen.Listeners { // the step that deletes one closes its port
 			listens[l.Port] = true
@@ -378,15 +409,17 @@ func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listen
 		return f.ExplainMissing(seen.Key)
 	}
 	w := wall{seen.Key, seen.Firewall, f.attachTo(seen.Handle)}
-	return f.open(ctx, w, look.MakeGrants(l.Port, l.Settings.Inbound))
+	return f.open(ctx, w, f.grants(seen.Key, l))
 }
 
 // ChangePort replaces the grants to a port with those of its listener; nil closes the port.
-func (f *Firewalls) ChangePort(
-	ctx context.Context, seen *lb.Observed, port int32, admitted []look.Grant,
-) error {
+func (f *Firewalls) ChangePort(ctx context.Context, seen *lb.Observed, port int32, of *lb.Listener) error {
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
+	}
+	var admitted []look.Grant
+	if of != nil {
+		admitted = f.grants(seen.Key, *of)
 	}
 	w := wall{seen.Key, seen.Firewall, f.attachTo(seen.Handle)}
 	return f.replace(ctx, w, admitted, func(g look.Grant) bool { return g.Port == port })

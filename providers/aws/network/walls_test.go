@@ -201,7 +201,8 @@ func TestPortsOfAFirewall(t *testing.T) {
 	seen := &lb.Observed{Key: key, Firewall: "sg-f"}
 	awscalls.ExpectError(t, "opening", f.OpenPort(t.Context(), seen, inbound(80, "10.0.0.0/8")), nil)
 	awscalls.ExpectError(t, "opening another", f.OpenPort(t.Context(), seen, inbound(81, "10.0.0.0/8")), nil)
-	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, look.MakeGrants(80, []string{"172.16.0.0/12"})), nil)
+	changed := inbound(80, "172.16.0.0/12")
+	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, &changed), nil)
 	awscalls.Expect(t, "admitted", look.ReadGrants(*c.group("sg-f")), []look.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
 	awscalls.ExpectError(t, "without a firewall", f.OpenPort(t.Context(), &lb.Observed{Key: key}, inbound(80)), providers.ErrPending)
 }
