@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -27,9 +28,12 @@ var sourceless = lb.Rule{Conditions: []lb.Condition{
 	{Field: "path", Values: []string{"warm"}},
 }}
 
-// Parked reports whether a rule is a parking rule.
+// Parked reports whether a rule is a parking rule. It compares the host first, as it is asked of each
+// rule many times.
 func Parked(r lb.Rule) bool {
-	return lb.SameConditions(r, unmatched) || lb.SameConditions(r, sourceless)
+	host := r.Condition("host")
+	return host != nil && len(host.Values) > 0 && strings.ToLower(host.Values[0]) == unmatched.Conditions[0].Values[0] &&
+		(lb.SameConditions(r, unmatched) || lb.SameConditions(r, sourceless))
 }
 
 // ParkingRule returns the parking rule of some target groups. With several it is sticky where the
