@@ -54,6 +54,9 @@ func inert(text string) string {
 
 // IsCommand reports whether GitHub Actions would take a line of a text for a command.
 func IsCommand(text string) bool {
+	if !strings.ContainsAny(text, ":#") {
+		return false
+	}
 	for line := range strings.Lines(text) {
 		if commandAtStart.MatchString(strings.TrimRight(line, "\n")) || strings.Contains(line, "##[") {
 			return true
