@@ -5,6 +5,7 @@ package nightly
 import (
 	"cmp"
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -46,4 +47,22 @@ func Some[T any](t testing.TB, n int, all []T) []T {
 		some[i] = all[at]
 	}
 	return some
+}
+
+// Cases returns a test's cases: all of them, and with -short a quarter, or one, which Some draws.
+func Cases[T any](t testing.TB, all map[string]T) map[string]T {
+	t.Helper()
+	some := map[string]T{}
+	for _, name := range Some(t, len(all), slices.Sorted(maps.Keys(all))) {
+		some[name] = all[name]
+	}
+	return some
+}
+
+// Times returns how often a test draws something: n times, and with -short a quarter of that.
+func Times(n int) int {
+	if testing.Short() {
+		return max(1, n/4)
+	}
+	return n
 }
