@@ -16,16 +16,17 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // Bob takes away what keeps requests from a path of alice that violates an expectation. As the record is
 // full, it has no version of his Ingress. What the cloud has of it stays, and alice waits for nothing.
 func TestWhatCoversANeighbourIsForgotten(t *testing.T) {
-	for name, act := range map[string]func(restart){
+	for name, act := range nightly.Cases(t, map[string]func(restart){
 		"deleted":          func(r restart) { r.remove("bob", "deny", false) },
 		"deleted by force": func(r restart) { r.remove("bob", "deny", true) },
 		"edited":           func(r restart) { r.put(joins("bob", "deny", "alice.example", "/else")) },
-	} {
+	}) {
 		for _, paths := range [][]string{manyPaths(1), manyPaths(9)} {
 			for _, restarted := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, %d paths, restarted %t", name, len(paths), restarted), func(t *testing.T) {
@@ -215,7 +216,7 @@ expectations:
 func TestWhatCoversANeighbourByConditionsIsForgotten(t *testing.T) {
 	page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
 	page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
-	for name, c := range map[string]struct {
+	for name, c := range nightly.Cases(t, map[string]struct {
 		when, requests, path string
 		with                 func(*routing.Request)
 	}{
@@ -233,7 +234,7 @@ func TestWhatCoversANeighbourByConditionsIsForgotten(t *testing.T) {
 				r.Method, r.Header = "POST", map[string][]string{"X-Bad": {"yes"}, "X-Worse": {"yes"}}
 			}},
 		"expression of a path": {"", "", "/adm(in|on)", func(*routing.Request) {}},
-	} {
+	}) {
 		for _, restarted := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, restarted %t", name, restarted), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/test/nightly"
 	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
@@ -199,7 +200,7 @@ func TestAClosedHostInPlaceOfAnother(t *testing.T) {
 // What could not be searched at a host that is given up is closed there, and nothing waits; the Ingress
 // with the expensive paths stays, though its namespace changes something else.
 func TestAnUndecidedHostIsClosed(t *testing.T) {
-	for _, changes := range []bool{false, true} {
+	for _, changes := range nightly.Some(t, 2, []bool{false, true}) {
 		t.Run(fmt.Sprintf("bob changes %t", changes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { testUndecidedHost(t, changes) })
 		})

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // TestARejectedBackendDelaysNoNeighbour: a Backend of bob changes, and the cloud rejects the target
@@ -155,7 +156,7 @@ func TestARuleThatStaysAnswersNoNeighbour(t *testing.T) {
 			b.put(ing)
 		}},
 	} {
-		for failure, err := range stepErrors {
+		for failure, err := range nightly.Cases(t, stepErrors) {
 			t.Run(name+failure, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					b := newSharedBench(t, nil)
@@ -823,7 +824,7 @@ func TestManyLayersOfStepsThatFailDelayNoNeighbour(t *testing.T) {
 			"modify rule": {before: []string{"web", "other"}, after: []string{"other", "web"}},
 			"delete rule": {before: []string{"web", "other"}, after: []string{"web", "web"}},
 		} {
-			for why, failure := range stepErrors {
+			for why, failure := range nightly.Cases(t, stepErrors) {
 				t.Run(of+", "+step+", "+why, func(t *testing.T) {
 					b := newSharedBench(t, nil)
 					b.put(joins("alice", "web", "", "/old"))
