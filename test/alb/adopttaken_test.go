@@ -29,6 +29,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/iam"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file takes load balancers over that the AWS Load Balancer Controller made, and gives them back.
@@ -283,8 +284,8 @@ func aGroup(seed, n uint64) theirGroup { return drawGroup(rand.New(rand.NewPCG(s
 // the next one.
 func TestATakenLoadBalancerIsAsOurs(t *testing.T) {
 	seed := drawSeed(t)
-	for n := range uint64(12) {
-		inTakeover(t, usual(), aGroup(seed, n), func(k *takeover) {
+	for _, n := range nightly.Some(t, 12, numbers(12)) {
+		inTakeover(t, usual(), aGroup(seed, uint64(n)), func(k *takeover) {
 			time.Sleep(time.Minute)
 			k.take()
 			for _, operator := range []string{"the one that took it over", "the next one"} {
@@ -338,10 +339,13 @@ func TestTheCallsOfATakeover(t *testing.T) {
 }
 
 // TestATakeoverCanBeCutOff: after each change, an operator does nothing, and the rest is done later. So it is of the way back,
-// whose end is the beginning.
+// whose end is the beginning. With -short it is every fifth change.
 func TestATakeoverCanBeCutOff(t *testing.T) {
-	seed := drawSeed(t)
-	for n := 0; n >= 0; n++ {
+	seed, first, every := drawSeed(t), 0, 1
+	if testing.Short() {
+		first, every = int(seed%5), 5
+	}
+	for n := first; n >= 0; n += every {
 		inTakeover(t, usual(), aGroup(seed, 0), func(k *takeover) {
 			time.Sleep(time.Minute)
 			before := k.tags()

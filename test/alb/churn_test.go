@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file has a tenant whose Secrets come and go, in an account that others share.
@@ -18,7 +19,7 @@ import (
 // TestImportsOfANamespaceArePaced has Mallory make, rewrite and delete Secrets, and Alice renew a
 // certificate afterwards. The year's imports are left to her, whether renewals count or not.
 func TestImportsOfANamespaceArePaced(t *testing.T) {
-	for name, churn := range map[string]func(w *world, i int){
+	for name, churn := range nightly.Cases(t, map[string]func(w *world, i int){
 		"Secrets that come and go": func(w *world, i int) {
 			w.ofMallory(fmt.Sprint("m", i), 0, "m.example.com")
 			_ = w.rest()
@@ -30,7 +31,7 @@ func TestImportsOfANamespaceArePaced(t *testing.T) {
 		"a Secret for other hosts each time": func(w *world, i int) {
 			w.ofMallory("m", 0, fmt.Sprintf("m%d.example.com", i))
 		},
-	} {
+	}) {
 		for _, count := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, renewals count %t", name, count), func(t *testing.T) {
 				o := slow()

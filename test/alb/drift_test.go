@@ -20,6 +20,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file changes each kind of thing that a load balancer is made of, from outside, and looks as
@@ -246,8 +247,10 @@ func TestDriftIsMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := map[string]bool{}
-	for name, d := range drifts {
+	for _, d := range drifts {
 		tried[d.kind] = true
+	}
+	for name, d := range nightly.Cases(t, drifts) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, unjudged(usual()), func(w *world) {
 				guardedSite(w)
