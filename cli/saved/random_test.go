@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/tables"
 )
 
@@ -47,11 +48,11 @@ func TestSavedTablesAreComparedAsTheTablesThemselves(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed=%d", *seed)
-	changes := 0
+	changes, pairs := 0, nightly.Times(*pairsMade)
 	report := func(before, after *precedence.Table) compare.Report {
 		return compare.Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.OfCommand)
 	}
-	for n := range *pairsMade {
+	for n := range pairs {
 		g := &tables.Generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}
 		config := g.Config()
 		config.HostsOwned = g.IntN(2) == 0
@@ -86,8 +87,8 @@ func TestSavedTablesAreComparedAsTheTablesThemselves(t *testing.T) {
 		}
 		changes += len(want.Changes)
 	}
-	if changes < *pairsMade {
-		t.Errorf("%d pairs had %d changes: too few to show anything", *pairsMade, changes)
+	if changes < pairs {
+		t.Errorf("%d pairs had %d changes: too few to show anything", pairs, changes)
 	}
 }
 
