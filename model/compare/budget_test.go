@@ -197,7 +197,7 @@ func protections(path string) map[string]*precedence.Table {
 // of its host are edited. The path is found, and the rest is undecided.
 func TestALossOfProtectionByAMoveIsFoundBesideGlobs(t *testing.T) {
 	const path = "/internal/administration/of/everything"
-	for because, protected := range protections(path) {
+	for because, protected := range nightly.Cases(t, protections(path)) {
 		before := []*precedence.Table{protected, movedTo("fairlead/shop/web/internal", together(tangled(80, "shop", "h.example.com", 1)))}
 		after := together(tangled(80, "shop", "h.example.com", 2), one("shop", "h.example.com", path, "admin"))
 		wantLoss(t, Tables(before, of(movedTo("fairlead/shop/web/internal", after)), requests.OfCommand), because, path)

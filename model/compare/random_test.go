@@ -334,7 +334,7 @@ func drawSeed(t *testing.T) {
 	}
 	switch {
 	case testing.Short():
-		*pairsMade = min(*pairsMade, 100)
+		*pairsMade = min(*pairsMade, 50)
 	case nightly.Is():
 		*pairsMade = max(*pairsMade, 5000)
 	}
