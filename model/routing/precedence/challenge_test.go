@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/tables"
 )
 
@@ -14,7 +15,7 @@ import (
 // has one and it is no challenge. So redirects change no precedence.
 func TestRedirectsChangeNoPrecedence(t *testing.T) {
 	redirected, through := 0, 0
-	for n := range 2000 {
+	for n := range nightly.Times(2000) {
 		g := &tables.Generator{Rand: rand.New(rand.NewPCG(44, uint64(n)))}
 		with := g.Config()
 		without := with
@@ -49,7 +50,7 @@ func TestRedirectsChangeNoPrecedence(t *testing.T) {
 			}
 		}
 	}
-	if redirected < 1000 || through < 1000 {
+	if least := nightly.Times(1000); redirected < least || through < least {
 		t.Errorf("%d requests are redirected, and %d let through: too few to show anything", redirected, through)
 	}
 }

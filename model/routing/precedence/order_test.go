@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // A table whose routes are in order answers as a list does that is read from its top, whatever the
@@ -21,7 +22,7 @@ func TestATableInOrderIsAList(t *testing.T) {
 	hosts := []string{"x.test.io", "y.test.io", "*.test.io", "q.x.test.io", "-", "-"}
 	paths := []string{"=/", "=/a", "=/a/b", "/", "/a", "/a/b", "/b", "/a*", "/*b"}
 	names := []string{"x.test.io", "y.test.io", "z.test.io", "q.x.test.io", "other.io"}
-	for range 20_000 {
+	for range nightly.Times(20_000) {
 		var c routing.Config
 		c.Precedence = routing.InOrder
 		c.Listeners = []routing.Listener{{Port: 80, Protocol: "HTTP"}}
