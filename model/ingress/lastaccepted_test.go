@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // hostsServed are the hosts that each load balancer names, with the namespace of the Ingress.
@@ -384,7 +385,7 @@ func draw(rng *rand.Rand) drawnWorld {
 func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 	rng := drawing(t)
 	old := 0
-	for range 8_000 {
+	for range nightly.Times(8_000) {
 		w := draw(rng)
 		given := []any{classOf("other", "a.test/b"), w.records}
 		if !w.missing {
@@ -421,7 +422,7 @@ func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 			}
 		}
 	}
-	if old < 500 {
+	if old < nightly.Times(500) {
 		t.Errorf("only %d last accepted versions were served: the test hardly looks at any", old)
 	}
 }

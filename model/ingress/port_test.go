@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // edge is a class with the group edge across all namespaces, and its owner, or "".
@@ -235,7 +236,7 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 	rng := drawing(t)
 	namespaces := []string{"alice", "bob", "platform"}
 	refused, narrowed, verified, grouped := 0, 0, 0, 0
-	for range 800 {
+	for range nightly.Times(800) {
 		var given []any
 		group := "edge"
 		for _, n := range namespaces {
@@ -344,7 +345,7 @@ func othersOf(c routing.Config, namespace string) []string {
 func TestNoMemberButTheOwnerChangesWhatHoldsForOthers(t *testing.T) {
 	rng := drawing(t)
 	decided := 0
-	for range 600 {
+	for range nightly.Times(600) {
 		owner := []string{"", "platform"}[rng.IntN(2)]
 		given := slices.Concat([]any{aSecretOnce(t, "alice"), aSecretOnce(t, "bob"), aSecretOnce(t, "platform")}, edge(owner))
 		for n := range 2 + rng.IntN(4) {
