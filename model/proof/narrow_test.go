@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file draws plans of the planner that are rare among others: where redirects lead to
@@ -20,7 +21,7 @@ const narrowPlans = 3000
 func TestPlansOfRedirectsAreNotRefuted(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	proven := 0
-	for n := range narrowPlans {
+	for n := range nightly.Times(narrowPlans) {
 		d := drawing{rand.New(rand.NewPCG(*seed, uint64(n))), lb.ALB(),
 			[]lb.Action{fixed(404), fixed(403), forward("A")}}
 		seen, want := d.stands(d.redirecting()), d.redirecting()
@@ -37,8 +38,8 @@ func TestPlansOfRedirectsAreNotRefuted(t *testing.T) {
 		default: // redirects to ports that open or close may be undecided
 		}
 	}
-	if proven < narrowPlans/4 {
-		t.Errorf("%d plans of %d are proven", proven, narrowPlans)
+	if proven < nightly.Times(narrowPlans)/4 {
+		t.Errorf("%d plans of %d are proven", proven, nightly.Times(narrowPlans))
 	}
 }
 
@@ -76,7 +77,7 @@ func (d drawing) redirecting() lb.LoadBalancer {
 func TestPlansAtLimitsAreProven(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	early := 0
-	for n := range narrowPlans {
+	for n := range nightly.Times(narrowPlans) {
 		d := drawing{rand.New(rand.NewPCG(*seed, uint64(n))), lb.ALB(), []lb.Action{fixed(404),
 			forward("A"), forward("B"), forward("C"), forward("A", "B"), fixed(403)}}
 		d.caps.MaxPriority, d.caps.Rules, d.caps.TargetGroups = 12+d.IntN(12), 3+d.IntN(3), 1+d.IntN(3)
@@ -100,7 +101,7 @@ func TestPlansAtLimitsAreProven(t *testing.T) {
 				v.Request, describe(seen, want, p))
 		}
 	}
-	if early < 100 {
+	if early < nightly.Times(100) {
 		t.Errorf("%d steps come early", early)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/tables"
 )
 
@@ -17,7 +18,7 @@ import (
 // expressions, redirects, sign-in and conditions.
 func TestPlansBetweenTablesAreProven(t *testing.T) {
 	t.Logf("-seed %d -plans %d", *seed, *plans)
-	for n := range *plans / 5 {
+	for n := range nightly.Times(*plans / 5) {
 		g := &tables.Generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}
 		c := []lb.Capabilities{lb.Literal(), lb.ALB(), lb.ALBGlob()}[n%3]
 		lower := func(config routing.Config) lb.LoadBalancer {

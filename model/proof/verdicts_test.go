@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file compares the verdicts about random plans with those of a walk through their states.
@@ -34,11 +35,12 @@ func TestVerdictsAreThoseOfAWalk(t *testing.T) {
 		mu      sync.Mutex
 		of      [2]tally
 		said    = time.Now()
+		most    = nightly.Times(*plans)
 	)
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			w := newWalker()
-			for n := int(drawn.Add(1)) - 1; n < *plans && !t.Failed(); n = int(drawn.Add(1)) - 1 {
+			for n := int(drawn.Add(1)) - 1; n < most && !t.Failed(); n = int(drawn.Add(1)) - 1 {
 				got, failure := w.compare(n)
 				if failure != "" {
 					t.Error(failure)
