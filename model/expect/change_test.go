@@ -77,7 +77,7 @@ func TestCheckChangeAgainstBruteForce(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	if testing.Short() {
-		*pairsMade = min(*pairsMade, 500)
+		*pairsMade = min(*pairsMade, 200)
 	}
 	t.Logf("-seed=%d", *seed)
 	worse, left := 0, 0

@@ -482,7 +482,7 @@ func TestCheckAgainstBruteForce(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	if testing.Short() {
-		*pairsMade = min(*pairsMade, 500)
+		*pairsMade = min(*pairsMade, 200)
 	}
 	t.Logf("-seed=%d", *seed)
 	violated := 0
