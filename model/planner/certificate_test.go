@@ -164,7 +164,7 @@ func valid(o *lb.Observed, port int32, host string) bool {
 // A host whose rule comes, goes or changes is answered with a certificate for it all the same: by
 // its new rule as soon as there is one, and by its old rule as long as there is one.
 func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) {
-	hostsShowCertificates(t, drawn(10000, 1000))
+	hostsShowCertificates(t, drawn(10000, 500))
 }
 
 func TestNobodyIsShownTheCertificateOfAnotherInAFewPlans(t *testing.T) { hostsShowCertificates(t, 60) }

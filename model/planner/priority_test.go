@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // numbered is a listener with rules of the given names, as the cloud would have it.
@@ -57,7 +58,7 @@ func TestInsertingInOnePlaceSeldomMovesRules(t *testing.T) {
 		"now before, now behind":         func(at, i int) int { return at + i/2 },
 		"in the middle of the last gaps": func(at, i int) int { return at + i - i%2 },
 	}
-	for why, place := range places {
+	for why, place := range nightly.Cases(t, places) {
 		for _, at := range []int{0, 1, 50, 99, 100} {
 			t.Run(fmt.Sprintf("%s %d", why, at), func(t *testing.T) {
 				c := lb.ALB()

@@ -122,7 +122,7 @@ func TestRoom(t *testing.T) {
 // At the quota no state exceeds it, and only requests of a rule that the plan says it deletes
 // first are answered by anything but the old or the new list.
 func TestAtTheQuotaOnlyRulesDeletedFirstAreMissed(t *testing.T) {
-	onlyRulesDeletedFirstAreMissed(t, 4000)
+	onlyRulesDeletedFirstAreMissed(t, drawn(4000, 1000))
 }
 
 func TestAtTheQuotaOnlyRulesDeletedFirstAreMissedInAFewPlans(t *testing.T) {
@@ -189,7 +189,9 @@ func (w *world) missed(seen *lb.Observed, p plan.Plan) uint64 {
 }
 
 // A rule is deleted first only where no order would do without that.
-func TestARuleIsDeletedFirstOnlyWhereItMust(t *testing.T) { rulesAreDeletedFirstWhereTheyMust(t, 3000) }
+func TestARuleIsDeletedFirstOnlyWhereItMust(t *testing.T) {
+	rulesAreDeletedFirstWhereTheyMust(t, drawn(3000, 800))
+}
 
 func TestARuleIsDeletedFirstOnlyWhereItMustInAFewPlans(t *testing.T) {
 	rulesAreDeletedFirstWhereTheyMust(t, 60)

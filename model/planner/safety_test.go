@@ -291,7 +291,7 @@ func drawn(all, short int) int {
 	return all
 }
 
-func TestEveryStateOfAPlanIsSafe(t *testing.T) { statesAreSafe(t, drawn(10000, 1000)) }
+func TestEveryStateOfAPlanIsSafe(t *testing.T) { statesAreSafe(t, drawn(10000, 500)) }
 
 func TestEveryStateOfAPlanIsSafeInAFewPlans(t *testing.T) { statesAreSafe(t, 60) }
 
@@ -311,7 +311,7 @@ func TestEveryStateOfAPlanIsSafeWithCopies(t *testing.T) {
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), fixed(403))
 	r := rand.New(rand.NewPCG(3, 4))
-	for range drawn(10000, 1000) {
+	for range drawn(10000, 500) {
 		from := w.balancer(r, []int32{80}, 5)
 		want := w.changed(r, from)
 		if r.IntN(4) == 0 {
@@ -336,7 +336,7 @@ func copyRules(r *rand.Rand, l *lb.ObservedListener) {
 }
 
 func TestEveryStateOfAPlanIsSafeAcrossRedirects(t *testing.T) {
-	statesAreSafeAcrossRedirects(t, drawn(4000, 800))
+	statesAreSafeAcrossRedirects(t, drawn(4000, 400))
 }
 
 func TestEveryStateOfAPlanIsSafeAcrossRedirectsInAFewPlans(t *testing.T) {
