@@ -344,6 +344,9 @@ func TestGroups(t *testing.T) {
 // TestRandomReachesEveryKindOfAnswer keeps the generator worth its use: a later comparison of a million
 // requests sees each kind of answer and of failure many times.
 func TestRandomReachesEveryKindOfAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it draws 3000 clusters")
+	}
 	t.Logf("-seed %d", *seed)
 	counts, failed := map[string]int{}, map[string]int{}
 	groups, requests := 0, 0

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/incumbent"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file compares the dialect with the evaluator: the same Ingresses, and the same requests.
@@ -262,8 +263,8 @@ func normal(a incumbent.Answer) string {
 // a verdict of the Ingress.
 func TestTheDialectAnswersAsTheController(t *testing.T) {
 	t.Logf("-seed %d", *seed)
-	counts := map[string]int{}
-	for i := range uint64(*clusters) {
+	counts, most := map[string]int{}, nightly.Times(*clusters)
+	for i := range uint64(most) {
 		c := simple(incumbent.Random(*seed + i))
 		w := compile(t, c)
 		for name, group := range w.groups {
@@ -307,7 +308,7 @@ func TestTheDialectAnswersAsTheController(t *testing.T) {
 			}
 		}
 	}
-	if counts["refused"]*2 > counts["groups"] || counts["requests"] < 60**clusters {
+	if counts["refused"]*2 > counts["groups"] || counts["requests"] < 60*most {
 		t.Errorf("%d requests are compared, and %d groups are refused", counts["requests"], counts["refused"])
 	}
 	for _, what := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return counts[b] - counts[a] }) {
