@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // aboveKey is the load balancer that alice and bob share.
@@ -94,7 +95,7 @@ func TestAWildcardAboveOthersTakesNothingFromThem(t *testing.T) {
 		"hosts are only listed":      {v1alpha1.HostMissAnswer, listing, bob, nil, "bob", "alice/web:80"},
 		"the others grow":            {v1alpha1.HostMissLessSpecific, alice, bob, []*networkingv1.Ingress{small, bob}, "alice", "bob/web:80"},
 	}
-	for name, c := range cases {
+	for name, c := range nightly.Cases(t, cases) {
 		t.Run(name, func(t *testing.T) {
 			built := func(ingresses ...*networkingv1.Ingress) Built {
 				if c.alice == listing {

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing/language"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // withGlobs is n Ingresses with a member more that has globs on the host of the first.
@@ -53,7 +54,7 @@ func slow(n int) []string {
 // TestTooComplexIsRefusedAlone compiles neighbours beside an Ingress whose globs take too many
 // steps: they get what they get without it, to the last rule and word.
 func TestTooComplexIsRefusedAlone(t *testing.T) {
-	for _, c := range capabilitySets {
+	for _, c := range nightly.Some(t, len(capabilitySets), capabilitySets) {
 		alone, found := splitAll(t, many(5, false), c)
 		if len(found) > 0 {
 			t.Fatal(found)

@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
 	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
@@ -812,7 +813,7 @@ func TestRepeatedPathsOfANeighbourTakeNoRoom(t *testing.T) {
 		}
 		return w.ingress(2001)
 	}
-	for name, c := range map[string]struct {
+	for name, c := range nightly.Cases(t, map[string]struct {
 		alices, bobs int // their hosts, with 210 and 100 paths before them
 		first        string
 		want         []string
@@ -823,7 +824,7 @@ func TestRepeatedPathsOfANeighbourTakeNoRoom(t *testing.T) {
 		"he has too much":            {1, 101, "alice", []string{"bob/any"}},
 		"she has too much":           {48, 98, "bob", []string{"alice/above"}},
 		"both have, and both change": {48, 101, "", []string{"alice/above", "bob/any"}},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			all := []*networkingv1.Ingress{paths("alice/above", "*.alice.test", 210), hosts("alice", c.alices),
 				paths("bob/any", "", 100), hosts("bob", c.bobs)}
