@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/providertest"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // The contract holds whatever the cloud can say, whether or not it serves or remembers.
@@ -18,7 +19,7 @@ func TestContract(t *testing.T) {
 	plain.FieldsRefused = []string{"header", "method", "query", "source"}
 	unruled := plain
 	unruled.HealthWithoutRule = true
-	for name, options := range map[string]fake.Options{
+	for name, options := range nightly.Cases(t, map[string]fake.Options{
 		"plain":    {Capabilities: plain},
 		"unruled":  {Capabilities: unruled},
 		"literal":  {},
@@ -26,7 +27,7 @@ func TestContract(t *testing.T) {
 		"alb-glob": {Capabilities: lb.ALBGlob()},
 		"serving":  {Serve: true, CheckEvery: time.Millisecond},
 		"saving":   {State: "state.json"},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			providertest.Test(t, func(t *testing.T) providers.Provider {
 				o := options
