@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/providers/serve"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file holds a provider that is another process to the contract, and puts faults between the
@@ -22,10 +23,10 @@ import (
 
 // TestContract runs the contract over a connection.
 func TestContract(t *testing.T) {
-	for name, o := range map[string]fake.Options{
+	for name, o := range nightly.Cases(t, map[string]fake.Options{
 		"without a data plane": {Capabilities: lb.ALB()},
 		"with a data plane":    {Serve: true, CheckEvery: time.Millisecond},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			providertest.Test(t, func(t *testing.T) providers.Provider { return open(t, served(t, serving(t, o))) }, providertest.Listening)
