@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/providers/serve"
 	"fairlead.dev/fairlead/test/caller"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // TestContract holds a provider that is served to the contract: in this process, and over a
@@ -25,16 +26,16 @@ func TestContract(t *testing.T) {
 		t.Cleanup(cloud.Close)
 		return serve.New(cloud, serve.Options{})
 	}
-	t.Run("in process", func(t *testing.T) {
-		providertest.Test(t, func(t *testing.T) providers.Provider {
+	for how, reached := range nightly.Cases(t, map[string]func(t *testing.T) providers.Provider{
+		"in process": func(t *testing.T) providers.Provider {
 			return caller.Of(start(t, fake.Options{Capabilities: lb.ALB()}))
-		}, providertest.Listening)
-	})
-	t.Run("over a connection", func(t *testing.T) {
-		providertest.Test(t, func(t *testing.T) providers.Provider {
+		},
+		"over a connection": func(t *testing.T) providers.Provider {
 			server := httptest.NewServer(start(t, fake.Options{Serve: true, CheckEvery: time.Millisecond}))
 			t.Cleanup(server.Close)
 			return &caller.Caller{URL: server.URL, Send: server.Client().Do}
-		}, providertest.Listening)
-	})
+		},
+	}) {
+		t.Run(how, func(t *testing.T) { providertest.Test(t, reached, providertest.Listening) })
+	}
 }
