@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/trials"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 var seed = flag.Uint64("seed", 0, "which earlier states reads show; 0 draws a `number`")
@@ -29,7 +30,7 @@ func TestProveWhereReadsAreOfThePast(t *testing.T) {
 	}
 	t.Logf("-seed %d", base)
 	for _, lag := range []time.Duration{30 * time.Second, 2 * time.Minute} {
-		for i := range uint64(4) {
+		for i := range uint64(nightly.Times(4)) {
 			t.Run(fmt.Sprint(lag, " ", base+i), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { provedIn(t, albsim.Real(base+i, lag)) })

@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/trials"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file runs the trial against endpoints whose answers are not true.
@@ -241,7 +242,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 			return r.action == "DescribeRules" && copied(w, r.honest(), func(s string) string { return strings.ReplaceAll(s, old, other) })
 		}
 	}
-	for name, c := range map[string]struct {
+	for name, c := range nightly.Cases(t, map[string]struct {
 		answer untrue
 		want   map[string]check.Finding // by assumption; the detail is part of what it says
 	}{
@@ -302,7 +303,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 		}, map[string]check.Finding{
 			"priorities-at-once": {State: check.Wrong, Detail: "and described as"}, "source-of-parking": {State: check.OK},
 		}},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := albsim.New(albsim.Options{})
