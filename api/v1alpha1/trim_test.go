@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // remembering is a member with a version of about a kilobyte that was accepted on a day of January.
@@ -130,7 +132,7 @@ func TestTrimIsFairToNamespaces(t *testing.T) {
 		},
 	}
 	const size = 1 << 20
-	for name, c := range cases {
+	for name, c := range nightly.Cases(t, cases) {
 		t.Run(name, func(t *testing.T) {
 			for range 10 { // in any order of maps
 				status := (&LoadBalancerStatus{Memory: Memory{Members: c.members}}).DeepCopy()

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // usual is a member as members are: with a host of its own, four paths, and a certificate.
@@ -60,7 +62,7 @@ func written(t *testing.T, s LoadBalancerStatus) LoadBalancerStatus {
 // A load balancer of five thousand Ingresses keeps the last accepted version of each. Uncompressed
 // they are four times what can be written.
 func TestTheVersionsOfThousandsOfMembersAreKept(t *testing.T) {
-	for _, n := range []int{100, 1500, 5000} {
+	for _, n := range nightly.Some(t, 3, []int{100, 1500, 5000}) {
 		s := usuals(n)
 		whole := sizeOf(t, s)
 		if lost, err := s.Trim(MaxSize); err != nil || len(lost) > 0 {
