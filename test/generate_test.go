@@ -3,6 +3,7 @@ package test
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 )
 
@@ -13,6 +14,12 @@ func TestWhatIsGeneratedHasADirective(t *testing.T) {
 	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	comparison := regexp.MustCompile(`page\.Check\(t, `)
 	files := contents(t, "_test.go")
+	directives := map[string][]*regexp.Regexp{} // what those of a directory run
+	for file, text := range files {
+		for _, d := range directive.FindAllStringSubmatch(text, -1) {
+			directives[filepath.Dir(file)] = append(directives[filepath.Dir(file)], regexp.MustCompile(d[1]))
+		}
+	}
 	found := 0
 	for file, text := range files {
 		dir := filepath.Dir(file)
@@ -24,13 +31,8 @@ func TestWhatIsGeneratedHasADirective(t *testing.T) {
 			for _, f := range function.FindAllStringSubmatch(text[:at[0]], -1) {
 				name = f[1]
 			}
-			run := false
-			for other, text := range files {
-				for _, d := range directive.FindAllStringSubmatch(text, -1) {
-					run = run || filepath.Dir(other) == dir && regexp.MustCompile(d[1]).MatchString(name)
-				}
-			}
-			if found++; !run {
+			found++
+			if !slices.ContainsFunc(directives[dir], func(d *regexp.Regexp) bool { return d.MatchString(name) }) {
 				t.Errorf("%s: no directive runs %s with -update", file, name)
 			}
 		}
