@@ -52,6 +52,7 @@ type Seen struct {
 	Service  string // namespace/name:port
 	Endpoint string // address:port
 	TLS      bool
+	GRPC     bool
 	Method   string
 	Target   string
 	Header   http.Header // with Host
@@ -261,7 +262,7 @@ func (o *Oracle) seen(encoded string) (*Seen, error) {
 	if first < 0 || first == last {
 		return nil, fmt.Errorf("%w: %q", errMalformed, line)
 	}
-	pod := &Seen{TLS: name == "pods_https", Method: line[:first], Target: line[first+1 : last], Header: http.Header{}}
+	pod := &Seen{TLS: strings.HasSuffix(name, "s"), GRPC: strings.HasPrefix(name, "pods_grpc"), Method: line[:first], Target: line[first+1 : last], Header: http.Header{}}
 	for header := range strings.SplitSeq(headers, "\n") {
 		if name, value, ok := strings.Cut(header, ":"); ok {
 			pod.Header.Add(name, value)

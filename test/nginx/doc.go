@@ -12,8 +12,9 @@
 // the choice of an upstream, and so canaries and affinity. Which of the pods of a Service answers means nothing here.
 //
 // What it does not answer: rates and connections that are limited, timeouts and retries, mirrors, ModSecurity,
-// OpenTelemetry, logs, TCP and UDP, TLS passthrough, HTTP/2 of clients, GRPC and FastCGI to pods, digest
-// authentication, which certificate is shown.
+// OpenTelemetry, logs, TCP and UDP, TLS passthrough, HTTP/2 of clients, FastCGI to pods, digest authentication, which
+// certificate is shown. A header that a request has twice reaches a variable as one list in nginx 1.27, which ingress-nginx
+// has, and with its first value alone in those before 1.23, as Debian's.
 //
 // Which Ingresses are of its class is the caller's to know.
 package nginx

@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log"
 	"net"
+	"net/http"
 	"net/textproto"
 	"path/filepath"
 	"strconv"
@@ -27,11 +29,12 @@ const (
 )
 
 // sockets are where nginx finds them.
-var sockets = []string{"pods_http", "pods_https", "oracle_auth"}
+var sockets = []string{"pods_http", "pods_https", "pods_grpc", "pods_grpcs", "oracle_auth"}
 
 // pods listens in a folder until it is closed.
 type pods struct {
 	listeners []net.Listener
+	servers   []*http.Server
 	mu        sync.Mutex
 	open      map[net.Conn]bool
 }
@@ -47,6 +50,10 @@ func servePods(folder string) (*pods, error) {
 		if err != nil {
 			return nil, err
 		}
+		if strings.HasPrefix(name, "pods_grpc") {
+			p.grpc(listener, name, pair)
+			continue
+		}
 		if name == "pods_https" {
 			listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 		}
@@ -54,6 +61,30 @@ func servePods(folder string) (*pods, error) {
 		go p.accept(listener, name)
 	}
 	return p, nil
+}
+
+// grpc answers over HTTP/2, as pods with GRPC do.
+func (p *pods) grpc(listener net.Listener, name string, pair tls.Certificate) {
+	server := &http.Server{Protocols: &http.Protocols{}, ReadHeaderTimeout: patience, ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := textproto.MIMEHeader(r.Header)
+		header.Set("Host", r.Host)
+		w.Header().Set("X-Oracle-Pod", encodeSeen(name, r.Method+" "+r.RequestURI+" "+r.Proto, header))
+		status, err := strconv.Atoi(cmp.Or(r.Header.Get(AnswerHeader), "200"))
+		if err != nil {
+			status = http.StatusInternalServerError
+		}
+		w.WriteHeader(status)
+	})
+	p.servers = append(p.servers, server)
+	if name == "pods_grpcs" {
+		server.Protocols.SetHTTP2(true)
+		go func() { _ = server.ServeTLS(listener, "", "") }() // it ends when the listener does
+		return
+	}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = server.Serve(listener) }() // it ends when the listener does
 }
 
 func (p *pods) accept(listener net.Listener, name string) {
@@ -80,6 +111,9 @@ func (p *pods) accept(listener net.Listener, name string) {
 func (p *pods) close() {
 	for _, listener := range p.listeners {
 		_ = listener.Close()
+	}
+	for _, server := range p.servers {
+		_ = server.Close()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,8 +142,8 @@ func answerOne(reader *bufio.Reader, to io.Writer, name string) error {
 	status, reply, seen := cmp.Or(header.Get(AuthHeader), "401"), header.Get(AuthReplyHeader), ""
 	if name != "oracle_auth" {
 		status, reply, seen = cmp.Or(header.Get(AnswerHeader), "200"), header.Get(ReplyHeader), "X-Oracle-Pod: "+encodeSeen(name, first, header)+"\r\n"
-		if strings.HasSuffix(header.Get("X-Oracle-Peer"), "|404") { // the controller's own answer
-			status, reply, seen = "404", "", ""
+		if _, own, _ := strings.Cut(header.Get("X-Oracle-Peer"), "|"); len(own) == 3 { // the controller's own answer
+			status, reply, seen = own, "", ""
 		}
 	}
 	if reply != "" {

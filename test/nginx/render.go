@@ -515,11 +515,7 @@ func (w *writer) pass(s *server, l *location) {
 	w.line("%s Host %s;", header, quotedOr(set.vhost, "$best_http_host"))
 	w.clientHeaders(s, header)
 	w.line("%s Upgrade $http_upgrade; %s Connection %s;", header, header, either(set.close, "$connection_upgrade"))
-	from := "$remote_addr"
-	if w.config.forwarded && w.config.fullForwardedFor {
-		from = "$full_x_forwarded_for"
-	}
-	for _, pair := range []string{"X-Request-ID $req_id", "X-Real-IP $remote_addr", "X-Forwarded-For " + from, "X-Forwarded-Host $best_http_host",
+	for _, pair := range []string{"X-Request-ID $req_id", "X-Real-IP $remote_addr", "X-Forwarded-For " + w.forwardedFor(), "X-Forwarded-Host $best_http_host",
 		"X-Forwarded-Port $pass_port", "X-Forwarded-Proto $pass_access_scheme", "X-Forwarded-Scheme $pass_access_scheme",
 		"X-Scheme $pass_access_scheme", "X-Original-Forwarded-For " + headerVariable(w.config.forwardedFor),
 		"X-Original-Forwarded-Host " + headerVariable(w.config.forwardedHost), `Proxy ""`, "X-Oracle-Peer $oracle_peer"} {
@@ -546,6 +542,14 @@ func (w *writer) pass(s *server, l *location) {
 		w.errorHeaders("proxy_set_header")
 	}
 	w.last(l, header)
+}
+
+// forwardedFor is the address of the client, or with all that it came through.
+func (w *writer) forwardedFor() string {
+	if w.config.forwarded && w.config.fullForwardedFor {
+		return "$full_x_forwarded_for"
+	}
+	return "$remote_addr"
 }
 
 func (w *writer) clientHeaders(s *server, header string) {
@@ -606,7 +610,11 @@ func (w *writer) last(l *location, header string) {
 		pods = "proxy_pass https://pods_https;"
 	case "AUTO_HTTP":
 		pods = "proxy_pass $scheme://pods_$scheme;"
-	case "GRPC", "GRPCS", "FCGI":
+	case "GRPC":
+		pods = "grpc_pass grpc://pods_grpc;"
+	case "GRPCS":
+		pods = "grpc_pass grpcs://pods_grpcs;"
+	case "FCGI":
 		w.err = fmt.Errorf("pods of %s are asked by %s, which this oracle does not speak", l.from.key(), protocol)
 	}
 	w.line("%s", pods)
@@ -643,7 +651,7 @@ func (w *writer) authLocation(l *location, auth external, path string) {
 	}
 	w.line("proxy_set_header Host %s; proxy_set_header X-Original-URL $scheme://$http_host$request_uri;", auth.host)
 	w.line("proxy_set_header X-Original-Method $request_method; proxy_set_header X-Sent-From nginx-ingress-controller;")
-	w.line("proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For $remote_addr;")
+	w.line("proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For %s;", w.forwardedFor())
 	w.line("proxy_set_header X-Auth-Request-Redirect %s;", either(auth.redirect, "$request_uri"))
 	w.bodySize(l)
 	for _, name := range slices.Sorted(maps.Keys(auth.sent)) {

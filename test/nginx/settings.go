@@ -320,8 +320,8 @@ func (r *reading) sources(otherwise []string, keys ...string) []string {
 func (r *reading) own(name string) (string, bool) {
 	parts := strings.Split(name, "/")
 	switch {
-	case len(parts) == 1:
-		return r.ingress.Namespace + "/" + name, true
+	case len(parts) == 1, len(parts) == 2 && parts[0] == "":
+		return r.ingress.Namespace + "/" + parts[len(parts)-1], true
 	case len(parts) == 2 && (r.config.crossNamespace || parts[0] == r.ingress.Namespace):
 		return name, true
 	}
@@ -618,7 +618,7 @@ func (r *reading) others() {
 	r.must(sized.unspaced(), "client-body-buffer-size")
 	r.must(pattern(`^[A-Za-z0-9.\-_]+$`).unspaced(), "fastcgi-index")
 	if name := r.must(plain.unspaced(), "fastcgi-params-configmap"); name != "" {
-		if key, ok := r.own(name); ok && r.cluster.configMap(key) == nil {
+		if key, ok := r.own(name); ok && r.cluster.configMap(key) == nil || strings.Count(name, "/") > 1 {
 			r.deny("fastcgi-params-configmap")
 		}
 	}

@@ -191,6 +191,9 @@ func TestPhases(t *testing.T) {
 			asks:      []string{"10.0.0.1 > a.example/ → web:80 /", "a.example/ → 403", "b.example/ → 301 https://b.example", "10.0.0.1 > a.example/ | User-Agent: EVIL one → 403", "10.0.0.1 > a.example/ | User-Agent: bad one → web:80 /"}},
 		{name: "error pages come from a Service", ingresses: [][]string{{"a", "a.example / web", "custom-http-errors: 404,503", "default-backend: errors"}, {"b", "b.example / web", "custom-http-errors: 404"}},
 			asks: []string{"a.example/x | X-Oracle-Answer: 404 → 404 errors:80 /", "a.example/x | X-Oracle-Answer: 500 → 500 web:80 /x", "b.example/x | X-Oracle-Answer: 404 → 404"}},
+		{name: "a page for 404 that no Service has is a 500", config: map[string]string{"custom-http-errors": "404"}, ingresses: [][]string{{"a", "a.example /foo web"}}, asks: []string{"a.example/ → 500", "a.example/foo | X-Oracle-Answer: 404 → 500"}},
+		{name: "pods are asked by their protocol", ingresses: [][]string{{"a", "a.example / web", "backend-protocol: HTTPS"}, {"b", "b.example / web", "backend-protocol: GRPC", "rewrite-target: /x"}, {"c", "c.example / web", "backend-protocol: GRPCS"}, {"d", "d.example / web", "backend-protocol: AUTO_HTTP"}},
+			asks: []string{"a.example/ → web:80 /", "POST b.example/y → web:80 /x; pod Host: b.example", "POST c.example/y → web:80 /y; pod X-Real-Ip: 127.0.0.1", "https://d.example/ → web:80 /"}},
 		{name: "a body larger than a mebibyte is refused", ingresses: [][]string{{"a", "a.example / web"}, {"b", "b.example / web", "proxy-body-size: 2m"}},
 			asks: []string{"POST a.example/ | Content-Length: 1048577 → 413"}},
 	})

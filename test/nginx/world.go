@@ -68,10 +68,10 @@ func (w *world) lua(seed uint64, owner int) string {
 	})
 	t.in("upstreams", func() {
 		for _, name := range slices.Sorted(maps.Keys(w.upstreams)) {
-			w.upstreams[name].lua(t)
+			w.upstreams[name].lua(t, w.config)
 		}
 		for _, u := range w.defaults {
-			u.lua(t)
+			u.lua(t, w.config)
 		}
 	})
 	t.WriteString("}\n")
@@ -104,12 +104,14 @@ func (w *world) certified() []string {
 	return hosts
 }
 
-func (u *upstream) lua(t *table) {
+func (u *upstream) lua(t *table, config configuration) {
 	t.in(u.name, func() {
 		t.text("name", u.name)
 		endpoints := u.endpoints
 		if u.name == noUpstream && len(endpoints) == 0 {
-			endpoints = []string{"404"}
+			if endpoints = []string{"404"}; slices.Contains(config.errors, 404) {
+				endpoints = []string{"500"} // its own server, too, looks for the page of a 404, and has none
+			}
 		}
 		t.list("endpoints", endpoints)
 		t.list("alternatives", u.alternatives)
