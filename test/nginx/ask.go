@@ -215,6 +215,11 @@ func (c *connection) exchange(o *Oracle, raw []byte, method string) (Answer, boo
 	if err != nil {
 		return Answer{}, false, err
 	}
+	for response.StatusCode == http.StatusContinue {
+		if response, err = http.ReadResponse(c.reader, &http.Request{Method: method}); err != nil {
+			return Answer{}, false, err
+		}
+	}
 	_, err = io.Copy(io.Discard, response.Body)
 	_ = response.Body.Close()
 	if err != nil {

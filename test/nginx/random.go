@@ -82,7 +82,7 @@ var annotationValues = map[string][]string{
 	"proxy-body-size":                {"8", "1m", "0", "x"},
 	"proxy-redirect-from":            {"default", "http://old.example/", "off"},
 	"proxy-redirect-to":              {"http://new.example/", "off"},
-	"proxy-cookie-path":              {"/a", "off"},
+	"proxy-cookie-path":              {"/a /b", "off"},
 	"enable-global-auth":             {"false", "true"},
 	"configuration-snippet":          {"return 418;"},
 	"server-snippet":                 {"# nothing"},
@@ -298,6 +298,7 @@ func RandomRequest(random *rand.Rand, c *Cluster) Request {
 		r.From = netip.MustParseAddr(d.one("127.0.0.2", "127.1.2.3", "127.0.0.1"))
 	}
 	d.headers(&r)
+	d.oddities(&r, host)
 	return r
 }
 
@@ -405,6 +406,24 @@ func (d dice) target(path string) string {
 		}
 	}
 	return path + d.one("", "", "", "", "?q=1", "?", "?q=/", "?a=b&c=%2F/")
+}
+
+// oddities are requests that few clients send.
+func (d dice) oddities(r *Request, host string) {
+	switch d.IntN(100) {
+	case 0:
+		r.Version = "HTTP/1.0"
+	case 1:
+		r.Version, r.Host = "HTTP/1.0", "-"
+	case 2:
+		r.Host = d.one("", "-", "a b", "_", "[::1]", "a.example/x", "A.EXAMPLE.:80", "a..example", "127.0.0.1:80")
+	case 3:
+		r.Target = d.one("http://", "https://", "HTTP://") + strings.TrimPrefix(host, "*.") + r.Target
+	case 4:
+		r.Target = d.one("*", "/?", "/#x", "/%", "/%zz", "/a%00b", "/\\x", "/x?a b", "/..", "/%2e%2e/%2e%2e", "/\xff", "/foo%0d%0aX:y", "//"+host+"/")
+	case 5:
+		r.Headers = append(r.Headers, d.one("X-Forwarded-Host: ", "X-Forwarded-Proto: ", "X_Forwarded_Proto: https", "X-Forwarded-Port: ", "Expect: 100-continue", "Upgrade: websocket"))
+	}
 }
 
 func (d dice) headers(r *Request) {

@@ -101,6 +101,7 @@ func (w *writer) global() {
 	}
 	w.realIP()
 	w.line("server_name_in_redirect off; port_in_redirect off;")
+	w.line("log_format upstreaminfo $proxy_alternative_upstream_name;") // where no location sets it, nginx does not start
 	if c.relative {
 		w.line("absolute_redirect off;")
 	}
@@ -384,7 +385,7 @@ func (w *writer) variables(s *server, l *location) {
 	w.line("set $force_ssl_redirect %t; set $ssl_redirect %t; set $force_no_ssl_redirect %t; set $preserve_trailing_slash %t;",
 		set.rewrite.forceHTTPS, set.rewrite.https, listedPath(l, w.config.noRedirect), set.rewrite.keepSlash)
 	w.line("set $use_port_in_redirects %t; set $proxy_upstream_name %s;", set.port, quoted(l.upstream))
-	w.line("set $pass_access_scheme $scheme; set $best_http_host $http_host; set $oracle_peer \"\";")
+	w.line("set $pass_access_scheme $scheme; set $best_http_host $http_host; set $oracle_peer \"\"; set $proxy_alternative_upstream_name \"\";")
 	if w.config.proxyProtocol {
 		w.line("set $pass_server_port $proxy_protocol_server_port;")
 	} else {

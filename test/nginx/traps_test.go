@@ -122,7 +122,7 @@ func TestExpressions(t *testing.T) {
 			asks:      []string{"a.example/old/a/b?q=1 → web:80 /b/a?q=1", "a.example/old/a%20b/c → web:80 /c/a%20b", "a.example/old/a → 404"}},
 		{name: "the target replaces the whole path, and is not anchored at the end", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: /bar"}},
 			asks: []string{"a.example/foo/x/y?z → web:80 /bar?z"}},
-		{name: "a target without a slash is passed as it is", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: x"}}, asks: []string{"a.example/foo → web:80 x"}},
+		{name: "a target without a slash is passed as it is", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: x"}}, asks: []string{"a.example/foo → web:80 x", "a.example/ → 400"}},
 		{name: "x-forwarded-prefix stands beside a rewrite only", ingresses: [][]string{{"a", "a.example /foo web", "x-forwarded-prefix: /p"}},
 			asks: []string{"a.example/foo → web:80 /foo"}},
 	})
