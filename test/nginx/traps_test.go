@@ -20,7 +20,7 @@ type trap struct {
 	asks      []string // request → answer
 }
 
-func (trap *trap) cluster(t *testing.T) Cluster {
+func (trap *trap) cluster(t testing.TB) Cluster {
 	t.Helper()
 	c := Cluster{Config: trap.config}
 	c.Serve("default", "web", "api", "old", "new", "errors", "empty-0")
