@@ -122,6 +122,7 @@ function front.rewrite()
   v.pass_port = v.pass_server_port
   if to_https() then
     local uri, host = v.request_uri, v.best_http_host:match("^[^:]*")
+    if v.best_http_host == "" then host = "nil" end -- that is how Lua writes what is not there
     if v.preserve_trailing_slash ~= "true" then uri = uri:gsub("/$", "") end
     if v.use_port_in_redirects == "true" then host = host .. ":443" end
     return ngx.redirect("https://" .. host .. uri, world.redirect_code)

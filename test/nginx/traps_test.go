@@ -185,7 +185,7 @@ func TestPhases(t *testing.T) {
 		{name: "use-forwarded-headers believes in the scheme, the port and the host", config: map[string]string{"use-forwarded-headers": "true"},
 			ingresses: [][]string{{"a", "a.example / web", "tls a.example", "denylist-source-range: 10.0.0.1"}},
 			asks: []string{"a.example/ | X-Forwarded-Proto: https → web:80 /", "https://a.example/ | X-Forwarded-Proto: http | X-Forwarded-Host: b.example, c.example → 308 https://b.example",
-				"https://a.example/ | X-Forwarded-For: 10.0.0.1, 10.0.0.2 → 403", "https://a.example/ | X-Forwarded-For: 10.0.0.3, 10.0.0.1 → web:80 /"}},
+				"a.example/x | X-Forwarded-Host:  → 308 https://nil/x", "https://a.example/ | X-Forwarded-For: 10.0.0.1, 10.0.0.2 → 403", "https://a.example/ | X-Forwarded-For: 10.0.0.3, 10.0.0.1 → web:80 /"}},
 		{name: "global settings", config: map[string]string{"ssl-redirect": "false", "whitelist-source-range": "10.0.0.0/8", "block-user-agents": "bad,~*evil", "http-redirect-code": "301", "force-ssl-redirect": "false"},
 			ingresses: [][]string{{"a", "a.example / web", "tls a.example"}, {"b", "b.example / web", "force-ssl-redirect: true", "allowlist-source-range: 0.0.0.0/0"}},
 			asks:      []string{"10.0.0.1 > a.example/ → web:80 /", "a.example/ → 403", "b.example/ → 301 https://b.example", "10.0.0.1 > a.example/ | User-Agent: EVIL one → 403", "10.0.0.1 > a.example/ | User-Agent: bad one → web:80 /"}},
