@@ -144,8 +144,8 @@ func answerOne(reader *bufio.Reader, to io.Writer, name string) error {
 		status, reply, seen = cmp.Or(header.Get(AnswerHeader), "200"), header.Get(ReplyHeader), "X-Oracle-Pod: "+encodeSeen(name, first, header)+"\r\n"
 		if _, own, _ := strings.Cut(header.Get("X-Oracle-Peer"), "|"); len(own) == 3 { // the controller's own answer
 			status, reply, seen = own, "", ""
-			if _, target, _ := strings.Cut(first, " "); !strings.HasPrefix(target, "/") {
-				status = "400" // it is nginx, too
+			if _, target, _ := strings.Cut(first, " "); !strings.HasPrefix(target, "/") || header.Get("Host") == "" {
+				status = "400" // it is nginx, too, and wants a path and a host
 			}
 		}
 	}
