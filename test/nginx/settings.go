@@ -247,9 +247,12 @@ func (r *reading) redirecting() {
 	}
 	permanent, state := r.text(address, "permanent-redirect")
 	r.drop(state, "permanent-redirect")
+	if state == empty {
+		return
+	}
 	code, s3 := r.number("permanent-redirect-code")
 	r.drop(s3, "permanent-redirect-code")
-	if state == empty || s3 == empty {
+	if s3 == empty {
 		return
 	}
 	if found.url, found.code = permanent, code; code < 300 || code > 308 {

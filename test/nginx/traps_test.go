@@ -247,6 +247,7 @@ func TestRefusedValues(t *testing.T) {
 		{name: "the Ingress does not exist", ingresses: [][]string{{"a", "a.example / web", "permanent-redirect: https://x.example$request_uri"}, {"b", "b.example / web", "configuration-snippet: return 200;"},
 			{"c", "c.example / web", "upstream-vhost: a b"}, {"d", "d.example / web", "auth-url: http://x/\"y"}},
 			asks: []string{"a.example/ → 404", "b.example/ → 404", "c.example/ → 404", "d.example/ → 404"}},
+		{name: "an empty redirect hides a broken code", ingresses: [][]string{{"a", "a.example / web", "permanent-redirect: ", "permanent-redirect-code: x"}}, asks: []string{"a.example/ → web:80 /"}},
 		{name: "the group is ignored, and authentication with it", ingresses: [][]string{{"a", "a.example / web", "auth-url: http://auth.example/", "auth-always-set-cookie: maybe"}},
 			asks: []string{"a.example/ → web:80 /"}},
 	})
