@@ -33,6 +33,7 @@ const (
 	proveWithin       = 40 * time.Minute
 	proveClearing     = 15 * time.Minute
 	provePause        = 2 * time.Second
+	proveLag          = 8 // of the intervals below: two minutes
 	proveReadInterval = 15 * time.Second
 )
 
@@ -43,6 +44,7 @@ type prover func(ctx context.Context, around clouds.Environment,
 // proving holds the flags of check for trials.
 type proving struct {
 	prove, clean, yes, names bool
+	adopt                    bool
 	target                   string
 	readInterval             time.Duration // between two searches for leftovers
 }
@@ -53,6 +55,8 @@ func (p *proving) flags(cmd *cobra.Command) {
 		"connections, run the operator's steps on them, and delete them: this proves on the real cloud "+
 		"what tests prove on a simulator")
 	flags.BoolVar(&p.yes, "yes", false, "with --prove: do not ask first")
+	flags.BoolVar(&p.adopt, "adopt", false, "with --prove: make a load balancer as the AWS Load Balancer Controller makes it, "+
+		"take it over, change it, and give it back, in place of the other steps")
 	flags.BoolVar(&p.clean, "clean", false, "with --prove: only delete what earlier trials have left")
 	flags.StringVar(&p.target, "target", "", "with --prove: an `ADDRESS:PORT` that answers GET / "+
 		"and /health of the load balancers with 200, so that targets become healthy; unset: target "+
@@ -117,6 +121,7 @@ func (p *proving) report(
 	around := o.Environment()
 	around.OnRequest = func(string, string, string) { calls.Add(1) }
 	around.Nodes = o.Cluster.KnownInstances
+	options.Adopt = p.adopt
 	options.CallsMade = func() int { return int(calls.Load()) }
 	ctx, began := cmd.Context(), time.Now()
 	r := &proveReport{Version: operator.Version(), Provider: o.Provider.First()}
@@ -153,7 +158,7 @@ func (p *proving) report(
 func (p *proving) options(say io.Writer) (trials.Options, error) {
 	o := trials.Options{Calls: proveCalls, Timeout: proveWithin, CleanupTimeout: proveClearing,
 		Pause: provePause}
-	o.SweepPause = p.readInterval
+	o.SweepPause, o.ReadLag = p.readInterval, proveLag*p.readInterval
 	o.OnProgress = func(line string) { fmt.Fprintf(say, "%s\n", line) }
 	if p.target != "" {
 		at, err := netip.ParseAddrPort(p.target)

@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/preflight"
+	"fairlead.dev/fairlead/providers/trials"
 )
 
 // This file has the methods of the Provider for `fairlead prove`.
@@ -38,4 +39,19 @@ func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 // Installations returns the installations of runs that still have resources.
 func (p *Provider) Installations(ctx context.Context) ([]string, error) {
 	return p.trial().Installations(ctx)
+}
+
+var _ trials.Former = (*Provider)(nil)
+
+// FormerName is the name of the load balancer that a run makes as another controller.
+func (p *Provider) FormerName() string { return p.trial().FormerName() }
+
+// MakeFormer makes a load balancer as the AWS Load Balancer Controller makes it.
+func (p *Provider) MakeFormer(ctx context.Context, want lb.LoadBalancer) (string, error) {
+	return p.trial().MakeFormer(ctx, want)
+}
+
+// TryFormer tests the assumptions that taking it over makes.
+func (p *Provider) TryFormer(ctx context.Context, handle string) []check.Finding {
+	return p.trial().TryFormer(ctx, handle)
 }

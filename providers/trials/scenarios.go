@@ -22,6 +22,8 @@ import (
 type scenario struct {
 	id, title string
 	run       func(context.Context) (string, error)
+	// try tests assumptions after it; nil if there are none to test.
+	try func(context.Context) []check.Finding
 }
 
 // runScenarios runs all scenarios. A failed one ends the run, because the others depend on it.
@@ -50,9 +52,9 @@ func (r *run) runScenarios(ctx context.Context) error {
 			return err
 		}
 		r.note(check.Good("prove/scenario/"+s.id, s.title, took))
-		if s.id == "insert" { // there are rules for the trials
+		if s.try != nil {
 			r.OnProgress("trying what is assumed of the cloud")
-			r.findings = append(r.findings, r.lab.Try(ctx, first)...)
+			r.findings = append(r.findings, s.try(ctx)...)
 		}
 	}
 	return nil
@@ -69,6 +71,9 @@ func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 	l := life{subnets: subnets, tag: "a"}
 	if r.Target != nil {
 		l.targets = []lb.Target{*r.Target}
+	}
+	if r.Adopt {
+		return r.adoptions(l)
 	}
 	old, err := selfsigned.Certificate(Host)
 	if err != nil {
@@ -131,9 +136,10 @@ func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 					err = fmt.Errorf("%s is there", first)
 				}
 				return "", err
-			}},
-		{"create", "a load balancer is created", to(made)},
-		{"insert", "rules are inserted before others", to(inserted)},
+			}, nil},
+		{"create", "a load balancer is created", to(made), nil},
+		{"insert", "rules are inserted before others", to(inserted),
+			func(ctx context.Context) []check.Finding { return r.lab.Try(ctx, first) }},
 		{"retarget", "a rule is sent to another target group", func(ctx context.Context) (string, error) {
 			err := r.applyAndCheck(ctx, retargeted)
 			switch {
@@ -143,14 +149,14 @@ func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 				return "without targets, so that none was parked until healthy", err
 			}
 			return "which was parked until it was healthy", err
-		}},
-		{"tls", "a second port with a certificate, and a redirect to it", to(tls)},
-		{"renewal", "a certificate is renewed", to(renewal)},
-		{"settings", "a health check and tags are changed", to(changed)},
-		{"twice", "each step is made twice, and the second time changes nothing", func(ctx context.Context) (string, error) { return r.applyTwice(ctx, again) }},
-		{"move", "a rule moves to another load balancer", to(other, left)},
-		{"listed", "what is owned is listed", r.awaitListed},
-		{"delete", "both are deleted", to(lb.LoadBalancer{Key: first}, lb.LoadBalancer{Key: second})},
+		}, nil},
+		{"tls", "a second port with a certificate, and a redirect to it", to(tls), nil},
+		{"renewal", "a certificate is renewed", to(renewal), nil},
+		{"settings", "a health check and tags are changed", to(changed), nil},
+		{"twice", "each step is made twice, and the second time changes nothing", func(ctx context.Context) (string, error) { return r.applyTwice(ctx, again) }, nil},
+		{"move", "a rule moves to another load balancer", to(other, left), nil},
+		{"listed", "what is owned is listed", r.awaitListed, nil},
+		{"delete", "both are deleted", to(lb.LoadBalancer{Key: first}, lb.LoadBalancer{Key: second}), nil},
 	}, nil
 }
 
@@ -173,14 +179,19 @@ func (r *run) applyAndCheck(ctx context.Context, want lb.LoadBalancer) error {
 	if err := r.applyUntilDone(ctx, want, isTemporary); err != nil {
 		return err
 	}
-	return r.awaitRead(ctx, want.Key, func(seen *lb.Observed) error {
+	return r.awaitRead(ctx, want.Key, r.noSteps(want))
+}
+
+// noSteps returns a check that no steps are left to a wanted load balancer.
+func (r *run) noSteps(want lb.LoadBalancer) func(*lb.Observed) error {
+	return func(seen *lb.Observed) error {
 		steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps
 		if len(steps) == 0 {
 			return nil
 		}
 		return fmt.Errorf("%d steps are left to do, of which the first is %s %s", len(steps),
 			steps[0].Step.Op(), steps[0].Step.ID())
-	})
+	}
 }
 
 // readLag is the time by which reads may lag behind writes. One that is current may be followed by

@@ -35,6 +35,8 @@ type Cloud interface {
 
 // Options limit a run.
 type Options struct {
+	// Adopt: the run takes a load balancer over, and gives it back, in place of the other scenarios.
+	Adopt bool
 	// Target is a healthy target that answers requests with 200; nil for none.
 	Target *lb.Target
 	// Calls limits the calls of the cloud before the cleanup, and CallsMade returns their number so
@@ -46,6 +48,8 @@ type Options struct {
 	// Pause is the wait before a pending step is tried again, and SweepPause the time between the two
 	// sweeps that have to find nothing.
 	Pause, SweepPause time.Duration
+	// ReadLag is the time for which reads may not find earlier changes of tags.
+	ReadLag time.Duration
 	// OnProgress is called before each part of the run, with a description.
 	OnProgress func(string)
 }
@@ -76,7 +80,7 @@ func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 	defer stop()
 	o.OnProgress("deleting what was made")
 	r := &run{cloud: cloud, lab: cloud, Options: o}
-	for _, key := range []lb.Key{second, first} {
+	for _, key := range o.keys(cloud) {
 		// A provider may wait for resources that no longer exist, because an answer was lost. It must
 		// not use up the time for the sweep.
 		share, enough := context.WithTimeout(ctx, o.CleanupTimeout/4)
@@ -124,7 +128,7 @@ func (r *run) sweepOnce(ctx context.Context) (found []string, err error) {
 		if found, err = r.lab.Sweep(ctx); err != nil || len(found) > 0 {
 			return err
 		}
-		for _, key := range []lb.Key{second, first} {
+		for _, key := range r.keys(r.lab) {
 			there, err := r.lab.Observe(ctx, key, false)
 			if err != nil {
 				return err

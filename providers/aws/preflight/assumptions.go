@@ -310,4 +310,17 @@ var Assumptions = []Assumption{
 		Tolerated, "The right goes unused.",
 		[]string{"test/alb TestTheFirstLoadBalancerOfAnAccount"},
 	},
+	{
+		"tags-at-once", "One call changes the tags of 20 resources.", api + "API_AddTags.html",
+		Refused, "A load balancer is not taken over, or not given back: the command, or an event, says what AWS answers. It can be " +
+			"repeated.",
+		[]string{"test/check TestProveNamesWhatTakingOverAssumes"},
+	},
+	{
+		"taken-name", "A load balancer is not created under the name of one that has other tags.",
+		api + "API_CreateLoadBalancer.html",
+		Tolerated, "The AWS Load Balancer Controller, started by accident while its load balancers have no owner, is answered with " +
+			"one of them, and does not get its tags back.",
+		[]string{"test/incumbent TestStarts", "test/check TestProveNamesWhatTakingOverAssumes"},
+	},
 }

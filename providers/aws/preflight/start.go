@@ -55,6 +55,12 @@ var tested = map[string]func(*trial, context.Context) outcome{
 	"account-limits":        (*trial).tryWildcards,
 }
 
+// testedByTaking has the trials on a load balancer that is taken over.
+var testedByTaking = map[string]func(*trial, context.Context) outcome{
+	"tags-at-once": (*trial).tryTagsAtOnce,
+	"taken-name":   (*trial).tryTakenName,
+}
+
 const (
 	takesRequests = "it takes requests from within the VPC"
 	takesTargets  = "it takes targets whose health changes"
@@ -62,6 +68,7 @@ const (
 	takesWAF      = "the run asks for no web ACL"
 	takesQuota    = "it would use up a quota of the account"
 	trueEitherWay = "nothing depends on it"
+	takesAdopt    = "it takes --adopt"
 	takesNoRole   = "it takes an account without the role of Elastic Load Balancing"
 )
 
@@ -95,6 +102,8 @@ var untestable = map[string]string{
 	"policy-of-https":            trueEitherWay,
 	"new-to-waf":                 takesWAF,
 	"first-load-balancer":        takesNoRole,
+	"tags-at-once":               takesAdopt,
+	"taken-name":                 takesAdopt,
 }
 
 // Trials test the assumptions in an account, and delete the resources of runs.
@@ -125,26 +134,34 @@ func (p *Trials) Try(ctx context.Context, key lb.Key) []check.Finding {
 	err := t.locate(ctx, key)
 	var out []check.Finding
 	for _, a := range Assumptions {
-		f := check.Unsure(
-			"prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untestable[a.ID], "",
-		)
-		if try := tested[a.ID]; try != nil {
-			switch cut := context.Cause(ctx); {
-			case err != nil:
-				f.Detail = "not tried: " + client.Describe(err)
-			case cut != nil:
-				f.Detail = "not tried: " + cut.Error()
-			default:
-				found := try(t, ctx)
-				f.State, f.Detail = found.state, found.detail
-			}
-			if f.State == check.Wrong {
-				f.Advice = "please report it"
-			}
-		}
-		out = append(out, f)
+		out = append(out, t.findingOf(ctx, a, tested[a.ID], err))
 	}
 	return out
+}
+
+// findingOf tests an assumption. Without a test, or after an error, it is not tried.
+func (t *trial) findingOf(
+	ctx context.Context, a Assumption, try func(*trial, context.Context) outcome, err error,
+) check.Finding {
+	f := check.Unsure(
+		"prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untestable[a.ID], "",
+	)
+	if try == nil {
+		return f
+	}
+	switch cut := context.Cause(ctx); {
+	case err != nil:
+		f.Detail = "not tried: " + client.Describe(err)
+	case cut != nil:
+		f.Detail = "not tried: " + cut.Error()
+	default:
+		found := try(t, ctx)
+		f.State, f.Detail = found.state, found.detail
+	}
+	if f.State == check.Wrong {
+		f.Advice = "please report it"
+	}
+	return f
 }
 
 // locate finds the load balancer and one of its listeners.
@@ -157,14 +174,19 @@ func (t *trial) locate(ctx context.Context, key lb.Key) error {
 		return fmt.Errorf("load balancer %s does not exist", key)
 	}
 	t.balancer = aws.ToString(there.LoadBalancerArn)
+	return t.locateListener(ctx, string(key))
+}
+
+// locateListener finds a listener of the load balancer, which has a name for people.
+func (t *trial) locateListener(ctx context.Context, name string) error {
 	out, err := t.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{
-		LoadBalancerArn: there.LoadBalancerArn,
+		LoadBalancerArn: aws.String(t.balancer),
 	})
 	if err != nil {
 		return client.Explain("reading listeners", err)
 	}
 	if len(out.Listeners) == 0 {
-		return fmt.Errorf("load balancer %s has no listener", key)
+		return fmt.Errorf("load balancer %s has no listener", name)
 	}
 	t.listener = aws.ToString(out.Listeners[0].ListenerArn)
 	return nil

@@ -25,6 +25,11 @@ import (
 // ourNames is the prefix of the names of our load balancers and target groups.
 const ourNames = "fl-"
 
+// ofARun reports whether a load balancer or a target group of a run can have a name.
+func ofARun(name string) bool {
+	return strings.HasPrefix(name, ourNames) || strings.HasPrefix(name, formerNames)
+}
+
 // A remnant is a resource that a run created, with its installation and the call that deletes it.
 type remnant struct {
 	id, installation string
@@ -85,7 +90,7 @@ func (p *Trials) balancersLeft(ctx context.Context, prefix string) ([]remnant, e
 			return nil, client.Explain("listing load balancers", err)
 		}
 		for _, b := range page.LoadBalancers {
-			if strings.HasPrefix(aws.ToString(b.LoadBalancerName), ourNames) {
+			if ofARun(aws.ToString(b.LoadBalancerName)) {
 				arns = append(arns, aws.ToString(b.LoadBalancerArn))
 			}
 		}
@@ -107,7 +112,7 @@ func (p *Trials) groupsLeft(ctx context.Context, prefix string) ([]remnant, erro
 			return nil, client.Explain("listing target groups", err)
 		}
 		for _, g := range page.TargetGroups {
-			if strings.HasPrefix(aws.ToString(g.TargetGroupName), ourNames) {
+			if ofARun(aws.ToString(g.TargetGroupName)) {
 				arns = append(arns, aws.ToString(g.TargetGroupArn))
 			}
 		}
@@ -129,7 +134,11 @@ func (p *Trials) marked(ctx context.Context, prefix string, arns []string,
 	}
 	var out []remnant
 	for _, arn := range arns {
-		if id := installationIn(tags[arn], prefix); id != "" {
+		id := installationIn(tags[arn], prefix)
+		if cluster := tags[arn][formerCluster]; id == "" && strings.HasPrefix(cluster, prefix) && strings.Contains(arn, "/"+ourNames) {
+			id = cluster // it was given to the other controller
+		}
+		if id != "" {
 			out = append(out, remnant{arn, id, func(ctx context.Context) error { return remove(ctx, arn) }})
 		}
 	}
@@ -184,17 +193,23 @@ func (p *Trials) certificatesLeft(ctx context.Context, prefix string) ([]remnant
 // firewallsLeft returns the security groups of runs. Rules that refer to each other do not prevent
 // the deletion: the rules of a group are deleted with it.
 func (p *Trials) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
-	found, err := p.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
-		Filters: append(network.VPCFilter(p.VPC), ec2types.Filter{
-			Name: aws.String("tag:" + client.TagInstallation), Values: []string{prefix + "*"},
-		}),
-	})
-	if err != nil {
-		return nil, err
+	var found []ec2types.SecurityGroup
+	for _, tag := range []string{tagTrial, client.TagInstallation} {
+		some, err := p.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
+			Filters: append(network.VPCFilter(p.VPC), ec2types.Filter{
+				Name: aws.String("tag:" + tag), Values: []string{prefix + "*"},
+			}),
+		})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
 	}
 	var out []remnant
 	for _, g := range found {
-		if id := installationIn(network.TagsIn(g), prefix); id != "" {
+		id := installationIn(network.TagsIn(g), prefix)
+		known := slices.ContainsFunc(out, func(r remnant) bool { return r.id == aws.ToString(g.GroupId) })
+		if id != "" && !known {
 			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error {
 				return p.security.Delete(ctx, aws.ToString(g.GroupId))
 			}})
@@ -205,8 +220,10 @@ func (p *Trials) firewallsLeft(ctx context.Context, prefix string) ([]remnant, e
 
 // installationIn returns the installation that tags name, or "".
 func installationIn(tags map[string]string, prefix string) string {
-	if id := tags[client.TagInstallation]; strings.HasPrefix(id, prefix) {
-		return id
+	for _, name := range []string{tagTrial, client.TagInstallation} {
+		if id := tags[name]; strings.HasPrefix(id, prefix) {
+			return id
+		}
 	}
 	return ""
 }
