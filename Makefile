@@ -115,7 +115,7 @@ test-all: setup ## Run each test once
 # A test that takes minutes tries a part of its cases in each run, and all of them here: test/nightly.
 .PHONY: nightly
 nightly: setup moto ## Try everything, for hours: all cases, an emulator of AWS, an hour of chaos, large clusters, millions of plans
-	FAIRLEAD_NIGHTLY=1 $(MAKE) test-all
+	NIGHTLY=1 $(MAKE) test-all
 	$(MAKE) proof SEED=$$RANDOM
 	$(MAKE) chaos
 	$(MAKE) scale

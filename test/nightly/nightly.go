@@ -14,8 +14,8 @@ import (
 
 var draw = flag.Uint64("draw", 0, "the `seed` of the cases that are tried; 0 draws one")
 
-// Is reports whether everything is tried.
-func Is() bool { return os.Getenv("FAIRLEAD_NIGHTLY") != "" }
+// Is reports whether everything is tried. The variable does not begin with FAIRLEAD_, as those are settings of the operator.
+func Is() bool { return os.Getenv("NIGHTLY") != "" }
 
 // Only skips a test, except at night.
 func Only(t testing.TB, why string) {
