@@ -36,6 +36,18 @@ var deviations = []deviation{
 		},
 	},
 	{
+		"a resource with ten tags takes no other one", "it takes 50", "mended.go takes them all off, and adds them with the others",
+		func(i *inside) bool {
+			for n := range 11 {
+				_, err := i.elb.AddTags(i.Context(), &elbapi.AddTagsInput{ResourceArns: []string{i.one}, Tags: []elb.Tag{{Key: aws.String(strconv.Itoa(n)), Value: aws.String("x")}}})
+				if full := (*elb.TooManyTagsException)(nil); errors.As(err, &full) {
+					return true
+				}
+			}
+			return false
+		},
+	},
+	{
 		"another default certificate drops those that are served by name", "they stay", "mended.go attaches them again",
 		func(i *inside) bool {
 			tls := i.secure()

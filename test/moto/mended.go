@@ -11,9 +11,9 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// This file makes three calls do what they do in AWS, on their way out of the SDK, where moto does
+// This file makes four calls do what they do in AWS, on their way out of the SDK, where moto does
 // otherwise and a load balancer's life hangs on it: what is there already is not made a second
-// time, and another default certificate leaves the others alone. Everything else goes to moto as it
+// time, another default certificate leaves the others alone, and a resource takes 50 tags. Everything else goes to moto as it
 // is.
 
 // Mended is the configuration of who is to find AWS's behaviour.
@@ -37,6 +37,8 @@ func (m mender) handle(ctx context.Context, in middleware.InitializeInput, next 
 		err = m.portTaken(ctx, p)
 	case *elbapi.ModifyListenerInput:
 		return m.modifyListener(ctx, p, in, next)
+	case *elbapi.AddTagsInput:
+		return m.addTags(ctx, p, in, next)
 	}
 	if err != nil {
 		return out, meta, err
@@ -86,4 +88,36 @@ func (m mender) modifyListener(ctx context.Context, p *elbapi.ModifyListenerInpu
 		}
 	}
 	return out, meta, nil
+}
+
+// addTags adds tags beyond the ten that moto takes one after the other: it takes any number at once where none is.
+func (m mender) addTags(ctx context.Context, p *elbapi.AddTagsInput, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	out, meta, err := next.HandleInitialize(ctx, in)
+	if full := (*elb.TooManyTagsException)(nil); !errors.As(err, &full) {
+		return out, meta, err
+	}
+	for _, arn := range p.ResourceArns {
+		there, err := m.plain.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{arn}})
+		if err != nil {
+			return out, meta, err
+		}
+		all := slices.Clone(p.Tags)
+		var names []string
+		for _, t := range there.TagDescriptions[0].Tags {
+			names = append(names, *t.Key)
+			if !slices.ContainsFunc(p.Tags, func(n elb.Tag) bool { return *n.Key == *t.Key }) {
+				all = append(all, t)
+			}
+		}
+		if len(all) > 50 {
+			return out, meta, &elb.TooManyTagsException{}
+		}
+		if _, err := m.plain.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names}); err != nil {
+			return out, meta, err
+		}
+		if _, err := m.plain.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: all}); err != nil {
+			return out, meta, err
+		}
+	}
+	return middleware.InitializeOutput{Result: &elbapi.AddTagsOutput{}}, meta, nil
 }
