@@ -122,7 +122,8 @@ func (p *Trials) formerGroup(ctx context.Context, g lb.TargetGroup) (string, err
 		HealthCheckTimeoutSeconds:  aws.Int32(int32(g.Health.TimeoutSeconds)),
 		HealthyThresholdCount:      aws.Int32(int32(g.Health.HealthyThreshold)),
 		UnhealthyThresholdCount:    aws.Int32(int32(g.Health.UnhealthyThreshold)),
-		Matcher:                    &elb.Matcher{HttpCode: aws.String(g.Health.SuccessCodes)}, Tags: client.ELBTags(p.formerTags("prove/former-web:80")),
+		Matcher:                    &elb.Matcher{HttpCode: aws.String(g.Health.SuccessCodes)},
+		Tags:                       client.ELBTags(p.formerTags("prove/former-web:80")),
 	})
 	if err != nil {
 		return "", client.Explain("creating a target group", err)
