@@ -65,6 +65,7 @@ var errCut = errors.New("cut off")
 type site struct {
 	*testing.T
 	sim  *albsim.Sim
+	place
 	kube client.WithWatch
 	elb  *elbv2.Client
 	ec2  *ec2.Client
@@ -80,8 +81,9 @@ type site struct {
 
 func newSite(t *testing.T, objects string) *site {
 	t.Helper()
-	s := &site{T: t, sim: albsim.New(albsim.Options{}), left: -1}
-	s.elb, s.ec2 = elbv2.NewFromConfig(s.sim.OwnersConfig()), ec2.NewFromConfig(s.sim.OwnersConfig())
+	sim := albsim.New(albsim.Options{})
+	s := newSiteIn(t, objects, place{ours: sim.Config(), theirs: sim.OwnersConfig(), vpc: albsim.VPC})
+	s.sim = sim
 	s.sim.AddInstance("i-0000000000000000a", "subnet-private0", "10.0.100.10")
 	s.sim.AddInstance("i-0000000000000000b", "subnet-private1", "10.0.101.10")
 	s.sim.Break(func(c albsim.Call) albsim.Fault {
@@ -100,6 +102,19 @@ func newSite(t *testing.T, objects string) *site {
 		}
 		s.ask(c.Action)
 	})
+	return s
+}
+
+// A place is an account with the VPC of a site.
+type place struct {
+	ours, theirs aws.Config // with whose credentials
+	vpc          string
+}
+
+// newSiteIn is a site in an account.
+func newSiteIn(t *testing.T, objects string, in place) *site {
+	t.Helper()
+	s := &site{T: t, place: in, left: -1, elb: elbv2.NewFromConfig(in.theirs), ec2: ec2.NewFromConfig(in.theirs)}
 	scheme := cluster.NewScheme()
 	for _, kind := range []schema.GroupVersionKind{bindingKind, bindingKind.GroupVersion().WithKind("IngressClassParams")} {
 		if !scheme.Recognizes(kind) { //nolint:misspell // it is spelt so
@@ -185,8 +200,8 @@ func (s *site) asTheirs(do func() error) {
 // theirs starts the other controller, which works until it comes to rest.
 func (s *site) theirs() error {
 	c := s.options
-	c.Client, c.ELB, c.EC2, c.ACM = s.kube, s.elb, s.ec2, acm.NewFromConfig(s.sim.OwnersConfig())
-	c.ClusterName, c.VPC = albsim.Cluster, albsim.VPC
+	c.Client, c.ELB, c.EC2, c.ACM = s.kube, s.elb, s.ec2, acm.NewFromConfig(s.place.theirs)
+	c.ClusterName, c.VPC = albsim.Cluster, s.vpc
 	return c.Pass(s.Context())
 }
 
@@ -231,7 +246,7 @@ func (s *site) objects() ingress.Objects {
 
 // cloud is a new process of Fairlead's.
 func (s *site) cloud() *ours.Provider {
-	return ours.New(ours.Options{Config: s.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster})
+	return ours.New(ours.Options{Config: s.ours, Installation: "test", VPC: s.vpc, Cluster: albsim.Cluster})
 }
 
 // wanted is what the Ingresses ask for, in place of what the controller made.
