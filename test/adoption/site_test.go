@@ -64,7 +64,7 @@ var errCut = errors.New("cut off")
 // A site is a cluster and an account, with what both controllers write.
 type site struct {
 	*testing.T
-	sim  *albsim.Sim
+	sim *albsim.Sim
 	place
 	kube client.WithWatch
 	elb  *elbv2.Client
