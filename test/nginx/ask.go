@@ -42,8 +42,10 @@ type Answer struct {
 	Status   int
 	Location string // the header; a port of the oracle's own is left out, as 80 and 443 would be
 	Header   http.Header
-	Where    string // the ID of nginx's location, empty where nginx had not come so far
-	Pod      *Seen  // nil: nginx answered by itself
+	// Where is the ID of nginx's location, empty where nginx had not come so far. `error` or `sign-in` after it, and `app-root`
+	// before it, tell which part of the location has answered.
+	Where string
+	Pod   *Seen // nil: nginx answered by itself
 }
 
 // Seen is what a pod got.
