@@ -12,6 +12,7 @@
 //	Prepared    Fairlead's         none                         no one's, then        sees no Ingress of its own
 //	                                                            Fairlead's
 //	Taken       Fairlead's         none                         Fairlead's            sees no Ingress of its own
+//	Taken       its own, put back  come back                    Fairlead's            fails: the names are taken
 //	Releasing   Fairlead's         none                         Fairlead's, then      sees no Ingress of its own
 //	                                                            its own
 //	Returned    Fairlead's         none                         its own               sees no Ingress of its own

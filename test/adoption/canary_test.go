@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,7 +11,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -78,4 +82,57 @@ func TestMovedToAnotherClass(t *testing.T) {
 			t.Errorf("cut off: %v\n%s", cutOff, diff)
 		}
 	}
+}
+
+// TestNodesThatTheControllerOpensBesideGroupsOfTheUser: Fairlead does not open them, so that people do that before anything is
+// changed.
+func TestNodesThatTheControllerOpensBesideGroupsOfTheUser(t *testing.T) {
+	annotations := map[string]string{"target-type": "ip", "security-groups": "fronts", "manage-backend-security-group-rules": "true"}
+	s := newSite(t, base+service("web", 80, 8080, 30080)+theIngress("one", annotations, "a.example.com / Prefix web http"))
+	made, err := s.ec2.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("fronts"), Description: aws.String("fronts"), VpcId: aws.String(albsim.VPC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.change("one", func(ing *networkingv1.Ingress) { ing.Annotations["alb.ingress.kubernetes.io/security-groups"] = *made.GroupId })
+	s.startTheirs()
+	s.reachable("as the controller made it")
+	before := s.inventory()
+	s.wrote = nil
+	if got := s.obstacles(); len(got) != 1 || !strings.Contains(got[0], "open the ports of the targets to "+*made.GroupId) {
+		t.Fatalf("in the way: %q", got)
+	}
+	if diff := cmp.Diff(before, s.inventory()); diff != "" || len(s.wrote) > 0 {
+		t.Errorf("it wrote %q\n%s", s.wrote, diff)
+	}
+	// People do so, and have the controller let go of the nodes.
+	if _, err := s.ec2.AuthorizeSecurityGroupIngress(t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
+		GroupId: aws.String(albsim.NodeGroup), IpPermissions: []ec2types.IpPermission{{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(8080),
+			ToPort: aws.Int32(8080), UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: made.GroupId}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.change("one", func(ing *networkingv1.Ingress) { delete(ing.Annotations, "alb.ingress.kubernetes.io/manage-backend-security-group-rules") })
+	s.startTheirs()
+	s.reachable("once people have opened the ports")
+	s.takeAll()
+	s.reachable("once it is taken over")
+	s.accident()
+	s.reachable("once the controller was started")
+}
+
+// obstacles are what stands in the way of taking all load balancers over.
+func (s *site) obstacles() (out []string) {
+	s.Helper()
+	cloud := s.cloud()
+	found, err := adoption.Others(s.Context(), cloud)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, p := range adopt.Pairs(found, adoption.Plain(s.wanted(cloud)), albsim.Cluster) {
+		one, err := s.taker(cloud).TakeFound(s.Context(), p.Found.Handle, *p.Wanted, nil, false, requests.OfCommand)
+		if err != nil {
+			s.Fatal(err)
+		}
+		out = append(out, one.Obstacles...)
+	}
+	return out
 }

@@ -480,3 +480,84 @@ func TestWithoutAdoptionNothingIsAsked(t *testing.T) {
 		t.Errorf("there are %d calls of the API server, and %d of AWS", kube, aws)
 	}
 }
+
+// TestTheFormerClassIsPutBack: as by GitOps, in each state, and the controller is started with it. It serves what it has been
+// given back, changes nothing else, and nothing is lost once people put the class right.
+func TestTheFormerClassIsPutBack(t *testing.T) {
+	for state, until := range map[string]func(*site){
+		"Prepared": func(s *site) {
+			if done, err := s.take(false); done || err != nil {
+				s.Fatal(done, err)
+			}
+			s.replaceClass(ingress.ControllerName)
+		},
+		"Taken": (*site).takeAll,
+		"Taken in part": func(s *site) {
+			if done, err := s.take(false); done || err != nil {
+				s.Fatal(done, err)
+			}
+			s.replaceClass(ingress.ControllerName)
+			s.left = 3
+			if _, err := s.take(false); err == nil {
+				s.Fatal("it is not cut off")
+			}
+			s.left = -1
+		},
+		"Releasing": func(s *site) {
+			s.takeAll()
+			s.left = 4
+			if _, err := s.release(); err == nil {
+				s.Fatal("it is not cut off")
+			}
+			s.left = -1
+		},
+		"Returned": func(s *site) {
+			s.takeAll()
+			if done, err := s.release(); done || err != nil {
+				s.Fatal(done, err)
+			}
+		},
+	} {
+		t.Run(state, func(t *testing.T) {
+			s := newOneAndTwo(t)
+			s.T = t
+			until(s)
+			a := newAdopting(s)
+			before := s.inventory()
+			s.replaceClass("ingress.k8s.aws/alb")
+			s.accident()
+			s.right("after the controller was started")
+			a.minutes(2)
+			s.accident()
+			s.right("after both were")
+			if diff := cmp.Diff(before, s.inventory()); diff != "" {
+				t.Errorf("the account changed:\n%s", diff)
+			}
+			t.Logf("the states are %q: %q", a.states(), a.told())
+			if strings.HasPrefix(state, "Re") { // people give it back
+				s.releaseAll()
+				s.startTheirs()
+				s.right("after it was given back")
+				return
+			}
+			s.replaceClass(ingress.ControllerName)
+			a.minutes(2)
+			if err := s.operate(); err != nil {
+				t.Error(err)
+			}
+			s.accident()
+			s.right("with the class of Fairlead again")
+			for name, text := range s.inCluster() {
+				if strings.HasPrefix(name, "TargetGroupBinding") || strings.HasPrefix(name, "Ingress") && strings.Contains(text, "k8s.aws/") {
+					t.Errorf("there is still %s: %s", name, text)
+				}
+			}
+			if got := a.states(); !slices.Equal(got, []string{"Taken", "Taken"}) {
+				t.Errorf("with the class of Fairlead again, the states are %q: %q", got, a.told())
+			}
+			if diff := cmp.Diff(before, s.inventory()); diff != "" && state == "Taken" {
+				t.Errorf("with the class of Fairlead again, the account changed:\n%s", diff)
+			}
+		})
+	}
+}

@@ -93,7 +93,7 @@ func newSite(t *testing.T, objects string) *site {
 		return albsim.NoFault
 	})
 	s.sim.Watch(func(c albsim.Call) {
-		if !c.Write || c.Error != "" {
+		if !c.Write || c.Error != "" || !s.their && s.left == 0 { // it was lost
 			return
 		}
 		if !s.their {
