@@ -119,10 +119,7 @@ func groupsBesides(o *lb.Other, have, want []string) []string {
 // differences returns the settings that differ, besides those of exposure that are asked for. groups maps found target
 // groups to wanted ones.
 func differences(o *lb.Other, w Wanted, groups map[lb.GroupID]lb.GroupID) (out []Difference) {
-	read := lb.ReadSettings{}
-	if o.Read != nil {
-		read = *o.Read
-	}
+	read := readOf(o)
 	if name := w.LoadBalancer.Key.Name(); name != "" && name != o.Name {
 		out = append(out, Difference{Of: "load balancer", Setting: "name", Found: o.Name, Wanted: name})
 	}

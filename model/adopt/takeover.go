@@ -58,6 +58,12 @@ func (c *Comparison) Obstacles(o *lb.Other, w Wanted) (out []string) {
 	if why := c.shut(o, w); why != "" {
 		out = append(out, why)
 	}
+	if own := w.LoadBalancer.Settings.SecurityGroups; len(own) > 0 && slices.ContainsFunc(settingsOf(readOf(o)).SecurityGroups,
+		func(g string) bool { return isShared(o, g) && !slices.Contains(own, g) }) {
+		out = append(out, fmt.Sprintf("the controller opens the nodes to it (manage-backend-security-group-rules), which Fairlead "+
+			"does not do beside security groups of yours: open the ports of the targets to %s, and remove the annotation while the "+
+			"controller runs", strings.Join(own, " or ")))
+	}
 	for _, l := range w.LoadBalancer.Listeners {
 		if found := o.Listener(l.Port); found != nil && found.Protocol != l.Protocol {
 			out = append(out, fmt.Sprintf("port %d is %s, and the Ingresses ask for %s: the port would close for a moment",
@@ -65,6 +71,14 @@ func (c *Comparison) Obstacles(o *lb.Other, w Wanted) (out []string) {
 		}
 	}
 	return out
+}
+
+// readOf returns the settings that were read.
+func readOf(o *lb.Other) lb.ReadSettings {
+	if o.Read == nil {
+		return lb.ReadSettings{}
+	}
+	return *o.Read
 }
 
 // Takeover returns which parts become which wanted ones. A listener with the same answers keeps its rules.
