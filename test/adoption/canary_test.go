@@ -93,7 +93,9 @@ func TestNodesThatTheControllerOpensBesideGroupsOfTheUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.change("one", func(ing *networkingv1.Ingress) { ing.Annotations["alb.ingress.kubernetes.io/security-groups"] = *made.GroupId })
+	s.change("one", func(ing *networkingv1.Ingress) {
+		ing.Annotations["alb.ingress.kubernetes.io/security-groups"] = *made.GroupId
+	})
 	s.startTheirs()
 	s.reachable("as the controller made it")
 	before := s.inventory()
@@ -110,7 +112,9 @@ func TestNodesThatTheControllerOpensBesideGroupsOfTheUser(t *testing.T) {
 			ToPort: aws.Int32(8080), UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: made.GroupId}}}}}); err != nil {
 		t.Fatal(err)
 	}
-	s.change("one", func(ing *networkingv1.Ingress) { delete(ing.Annotations, "alb.ingress.kubernetes.io/manage-backend-security-group-rules") })
+	s.change("one", func(ing *networkingv1.Ingress) {
+		delete(ing.Annotations, "alb.ingress.kubernetes.io/manage-backend-security-group-rules")
+	})
 	s.startTheirs()
 	s.reachable("once people have opened the ports")
 	s.takeAll()
