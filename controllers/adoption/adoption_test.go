@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,6 +56,8 @@ type world struct {
 	wrote   int
 	admits  int
 	works   bool // the operator has not heeded the record
+	// meanwhile is what others write between a read of an object and its patch.
+	meanwhile func(o client.Object)
 }
 
 func newWorld(t *testing.T) *world {
@@ -80,6 +83,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w.kube = interceptor.NewClient(fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).Build(), interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, more ...client.PatchOption) error {
+			if w.meanwhile != nil {
+				w.meanwhile(o)
+			}
 			return w.write(func() error { return c.Patch(ctx, o, p, more...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, more ...client.DeleteOption) error {
@@ -580,5 +586,40 @@ func TestTakenAgainAfterItWasGivenBack(t *testing.T) {
 	w.records["prod/all"] = r
 	if err := w.take(); err != nil || w.records["prod/all"].Key != key || w.records["prod/all"].State != adoption.Taken {
 		t.Errorf("taken again: %+v, %v", w.records, err)
+	}
+}
+
+// TestFinalizersOfOthersStay: those that others add between a read of an object and its change, in both directions.
+func TestFinalizersOfOthersStay(t *testing.T) {
+	for name, change := range map[string]func(*world) error{"taken": (*world).take, "given back": (*world).release} {
+		w := newWorld(t)
+		if name == "given back" {
+			if err := w.take(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		added := 0
+		w.meanwhile = func(o client.Object) {
+			if ing, is := o.(*networkingv1.Ingress); is && added == 0 {
+				added++
+				now := &networkingv1.Ingress{}
+				if err := w.kube.Get(t.Context(), client.ObjectKeyFromObject(ing), now); err != nil {
+					t.Fatal(err)
+				}
+				now.Finalizers = append(now.Finalizers, "example.com/third")
+				if err := w.kube.Update(t.Context(), now); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := change(w); !apierrors.IsConflict(err) {
+			t.Errorf("%s: it overwrites what others have changed: %v", name, err)
+		}
+		if err := change(w); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if all := fmt.Sprint(w.objects()); added != 1 || !strings.Contains(all, "example.com/third") {
+			t.Errorf("%s, the finalizers are %s", name, all)
+		}
 	}
 }
