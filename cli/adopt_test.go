@@ -88,3 +88,14 @@ func TestAnErrorIsToldWhereSomethingIsLeftToDo(t *testing.T) {
 		t.Errorf("with one: %v", err)
 	}
 }
+
+func TestAdoptSaysHowIngressesGetAnotherClass(t *testing.T) {
+	for text, want := range map[string]string{
+		"Ingress shop/a: its IngressClass alb is of the controller ingress.k8s.aws/alb": "replace their IngressClass",
+		"Ingress shop/a: its annotation kubernetes.io/ingress.class is alb":             "remove the annotation kubernetes.io/ingress.class",
+	} {
+		if got := switchClass(adoption.Outcome{Switch: []string{text}}, nil); !strings.Contains(got, want) {
+			t.Errorf("%s: it says %q", text, got)
+		}
+	}
+}

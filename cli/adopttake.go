@@ -135,15 +135,18 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 	endangered, err := taker.Endangered(ctx, prepared)
 	for i := range out {
 		if len(out[i].Switch) > 0 {
-			out[i].Next = switchClass(endangered)
+			out[i].Next = switchClass(out[i].Outcome, endangered)
 		}
 	}
 	return out, errors.Join(failed, err)
 }
 
 // switchClass says how Ingresses get a class of Fairlead. Others of their class still have finalizers of the controller.
-func switchClass(endangered []string) string {
+func switchClass(o adoption.Outcome, endangered []string) string {
 	next := "give these Ingresses a class of Fairlead, and run this command again: "
+	if o.NeedsAnnotationRemoved() {
+		return next + "remove the annotation kubernetes.io/ingress.class, which goes before the IngressClass, and set ingressClassName"
+	}
 	if len(endangered) > 0 {
 		return next + "change their ingressClassName. Do not replace their IngressClass yet: the controller, once started, would " +
 			"delete the load balancers of other Ingresses of it, which are not prepared: " + diag.Cut(strings.Join(endangered, ", "))

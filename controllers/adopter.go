@@ -74,6 +74,8 @@ const (
 	waitsForName = "the Ingresses still have a class of the AWS Load Balancer Controller: change their ingressClassName. Do not " +
 		"replace the IngressClass yet: the controller, once started, would delete the load balancers of its other Ingresses, " +
 		"which are not prepared"
+	waitsForAnnotation = "the Ingresses still have a class of the AWS Load Balancer Controller, by the annotation " +
+		"kubernetes.io/ingress.class: remove it, and set ingressClassName to a class of Fairlead"
 )
 
 // staysReleased is said of load balancers that people gave back.
@@ -268,16 +270,20 @@ func (a *Adopter) sort(all []sight, known []adoption.Record, bound map[string]bo
 
 // sayWaiting says what the user has to do to load balancers that wait for that.
 func (a *Adopter) sayWaiting(all []sight, say lines) {
-	endangered := map[string]bool{} // by class
+	endangered, annotated := map[string]bool{}, map[lb.Key]bool{} // the first by class
 	for _, s := range all {
+		annotated[s.Key] = slices.ContainsFunc(s.Ingresses, adoption.ClassByAnnotation)
 		if s.finalizer && !a.waiting[s.Key] {
 			endangered[s.Key.Class()] = true
 		}
 	}
 	for key := range a.waiting {
-		if endangered[key.Class()] {
+		switch {
+		case annotated[key]:
+			say.add(diag.Info, key, waitsForAnnotation)
+		case endangered[key.Class()]:
 			say.add(diag.Info, key, waitsForName)
-		} else {
+		default:
 			say.add(diag.Info, key, waitsForClass)
 		}
 	}

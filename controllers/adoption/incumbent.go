@@ -51,6 +51,15 @@ func finalizerOf(stack string) string {
 	return groupFinalizer + stack
 }
 
+// ClassByAnnotation reports whether an Ingress names its class by an annotation, which goes before the field.
+func ClassByAnnotation(ing *networkingv1.Ingress) bool { return ing.Annotations[classAnnotation] != "" }
+
+// NeedsAnnotationRemoved reports whether some of the Ingresses of an Outcome name their class by an annotation. That of the
+// controller stays its own, whatever the IngressClass of that name is.
+func (o Outcome) NeedsAnnotationRemoved() bool {
+	return slices.ContainsFunc(o.Switch, func(text string) bool { return strings.Contains(text, "its annotation "+classAnnotation) })
+}
+
 // Holds reports whether the controller has put its finalizer on an Ingress.
 func Holds(ing *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(ing.Finalizers, func(f string) bool {

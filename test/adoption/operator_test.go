@@ -481,6 +481,34 @@ func TestWithoutAdoptionNothingIsAsked(t *testing.T) {
 	}
 }
 
+// TestAClassThatAnAnnotationNames: replacing the IngressClass is not enough, and the operator says what is.
+func TestAClassThatAnAnnotationNames(t *testing.T) {
+	s := newSite(t, base+service("web", 80, 8080, 30080)+theIngress("one", map[string]string{"target-type": "ip"}, "a.example.com / Prefix web http"))
+	s.change("one", func(ing *networkingv1.Ingress) {
+		ing.Annotations["kubernetes.io/ingress.class"], ing.Spec.IngressClassName = "alb", nil
+	})
+	s.startTheirs()
+	s.learn(someRequests...)
+	a := newAdopting(s)
+	a.minutes(1)
+	a.says("remove it, and set ingressClassName to a class of Fairlead")
+	s.replaceClass(ingress.ControllerName)
+	a.minutes(2)
+	if got := a.states(); !slices.Equal(got, []string{"Prepared"}) {
+		t.Errorf("with another IngressClass, the states are %q: %q", got, a.told())
+	}
+	a.says("remove it, and set ingressClassName to a class of Fairlead")
+	s.change("one", func(ing *networkingv1.Ingress) {
+		delete(ing.Annotations, "kubernetes.io/ingress.class")
+		ing.Spec.IngressClassName = aws.String("alb")
+	})
+	a.minutes(2)
+	if got := a.states(); !slices.Equal(got, []string{"Taken"}) {
+		t.Errorf("without the annotation, the states are %q: %q", got, a.told())
+	}
+	s.right("in the end")
+}
+
 // TestTheFormerClassIsPutBack: as by GitOps, in each state, and the controller is started with it. It serves what it has been
 // given back, changes nothing else, and nothing is lost once people put the class right.
 func TestTheFormerClassIsPutBack(t *testing.T) {
