@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,5 +119,29 @@ func TestWhatBecomesOfForeignRules(t *testing.T) {
 		if len(built.Diagnostics) != 1 || strings.Contains(built.Diagnostics[0].Message, "it stays") != stays {
 			t.Errorf("%q: reported is %v", policy, built.Diagnostics)
 		}
+	}
+}
+
+// The rules of a listener of others that no Ingress asks for are neither foreign, nor ours once an Ingress asks for its
+// port, and the status names the listener.
+func TestRulesInAListenerOfOthers(t *testing.T) {
+	web, theirs := to("web.example", "ours"), to("hand.example", "ours")
+	seen := on(web)
+	seen.Listeners = append(seen.Listeners, lb.ObservedListener{Port: 8080, Protocol: routing.HTTP, Others: true, Rules: []lb.ObservedRule{{Rule: theirs, Priority: 1}}})
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: benchKey}}
+	var rules foreignRules
+	built := model.Built{LoadBalancer: wanted(web)}
+	if found := rules.applyForeignRulePolicy(t.Context(), g, seen, &built); len(found) > 0 {
+		t.Errorf("foreign are %q", hostsOf(found))
+	}
+	asks := wanted(web)
+	asks.Listeners = append(asks.Listeners, lb.Listener{Port: 8080, Protocol: routing.HTTP, Rules: []lb.Rule{web}})
+	again := *seen // it was read again
+	if found, _ := rules.find(g, &again, asks); !slices.Equal(hostsOf(found), []string{"hand.example"}) {
+		t.Errorf("once an Ingress asks for its port, foreign are %q", hostsOf(found))
+	}
+	next := outcome{Snapshot: g, Observed: seen, Built: model.Built{LoadBalancer: wanted(web)}}.record(time.Now())
+	if l := next.Listeners; len(l) != 2 || l[0].Others || !l[1].Others {
+		t.Errorf("the status has %+v", l)
 	}
 }
