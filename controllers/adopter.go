@@ -171,6 +171,12 @@ func (a *Adopter) Pass(ctx context.Context, now time.Time) error {
 		}
 	}
 	a.sayWaiting(sights, say)
+	for _, r := range known {
+		asked := slices.ContainsFunc(sights, func(s sight) bool { return s.Key == r.Key || adopt.IsOfKey(r.Stack, s.Key) })
+		if !asked && r.Unowned() {
+			say.add(diag.Warning, r.Key, adoption.NotAsked(r))
+		}
+	}
 	a.finish(ctx, taker, o, options, known, say, now)
 	a.before, a.next = seen, now.Add(rarely)
 	if left > 0 {

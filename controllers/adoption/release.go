@@ -216,6 +216,16 @@ func unnamed(o *lb.Other) (out []string) {
 	return out
 }
 
+// Unowned reports whether a load balancer is neither controller's, or is about to be.
+func (r Record) Unowned() bool { return r.State == Recorded || r.State == Prepared }
+
+// NotAsked says what to do about a load balancer that is Unowned and that no Ingress asks for any more: neither controller
+// deletes it.
+func NotAsked(r Record) string {
+	return fmt.Sprintf("no Ingress asks for %s any more, and neither controller deletes it: fairlead release --yes --key %s gives it "+
+		"back to the AWS Load Balancer Controller, which deletes it only for an Ingress: delete it then", r.Name, r.Key)
+}
+
 // Status says whose the parts of a load balancer are, in the cloud and in the cluster.
 func (t *Taker) Status(ctx context.Context, r Record) (holders []string, err error) {
 	found, err := t.Cloud.Found(ctx, r.Handle)
@@ -247,6 +257,13 @@ func (t *Taker) Status(ctx context.Context, r Record) (holders []string, err err
 		return nil, err
 	}
 	of, err := t.ofController(ctx, c.Members, true)
+	if err != nil {
+		return holders, err
+	}
+	others, err := t.ofController(ctx, c.Members, false)
+	if r.Unowned() && len(c.Members) > 0 && len(of)+len(others) == 0 {
+		holders = append(holders, NotAsked(r))
+	}
 	return append(holders,
 		fmt.Sprintf("of %d Ingresses, %d have a class of the controller and %d have its finalizer", len(c.Members), len(of),
 			len(their.finalizers)),

@@ -16,6 +16,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -507,6 +508,30 @@ func TestAClassThatAnAnnotationNames(t *testing.T) {
 		t.Errorf("without the annotation, the states are %q: %q", got, a.told())
 	}
 	s.right("in the end")
+}
+
+// TestAnIngressIsDeletedMeanwhile: its load balancer has no owner, and the operator and the command say so.
+func TestAnIngressIsDeletedMeanwhile(t *testing.T) {
+	s := newOneAndTwo(t)
+	a := newAdopting(s)
+	a.minutes(1)
+	s.asTheirs(func() error {
+		return s.kube.Delete(t.Context(), &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "one"}})
+	})
+	a.minutes(1)
+	const command = "fairlead release --yes --key alb/shop/one/internal=k8s-shop-one-546e40461d gives it back"
+	a.says("replace their IngressClass", "replace their IngressClass", command)
+	taker := s.taker(s.cloud())
+	all, err := taker.Records.List(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	for _, r := range all {
+		holders, err := taker.Status(t.Context(), r)
+		if said := strings.Contains(strings.Join(holders, "; "), command); err != nil || said != (r.Stack == "shop/one") {
+			t.Errorf("of %s, the state is %q: %v", r.Stack, holders, err)
+		}
+	}
 }
 
 // TestTheFormerClassIsPutBack: as by GitOps, in each state, and the controller is started with it. It serves what it has been
