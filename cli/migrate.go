@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
@@ -12,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
 )
 
 const migrateHelp = `Say what becomes of each Ingress that was written for another controller, and
@@ -22,6 +24,10 @@ refused. First comes what needs a decision, the worst first, then each Ingress.
 ` + alb.Controller + `, are taken for classes of Fairlead with dialect: alb. So is the class alb if there is
 no IngressClass of either controller, and so are the classes that --class-name names. The parameters
 of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of its name.
+
+--from nginx is for ingress-nginx. Its IngressClasses, those of the controller ` + nginx.Controller + `, or
+the class nginx, are taken likewise. The data of its ConfigMap is nginx.config of the ClusterLoadBalancerClass of
+the name of the class.
 
 With --logs, the requests in access logs of its load balancers are replayed against what the dialect
 makes of the Ingresses: each line whose answer is not possible is a disagreement, and is printed with
@@ -42,6 +48,9 @@ Ingress is refused; 1: an error, or no Ingress has such a class, or nothing is w
 
 const migrateExamples = `  # What becomes of these Ingresses?
   fairlead migrate --from alb --provider aws -f manifests/
+
+  # And of these, of ingress-nginx?
+  fairlead migrate --from nginx --provider aws -f manifests/
 
   # The Ingresses of the cluster of the current kubeconfig
   fairlead migrate --from alb --provider aws --live
@@ -71,7 +80,7 @@ func newMigrate(with access.Clouds) *cobra.Command {
 		format output.Format
 	)
 	cmd := &cobra.Command{
-		Use:     "migrate --from alb -f FILE|DIR... | --live",
+		Use:     "migrate --from alb|nginx -f FILE|DIR... | --live",
 		Short:   "Say what becomes of Ingresses that were written for another controller",
 		Long:    migrateHelp,
 		Example: migrateExamples,
@@ -98,7 +107,9 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	switch {
 	case m.From == "":
 		return errors.New("no controller is given: --from alb is for the AWS " +
-			"Load Balancer Controller")
+			"Load Balancer Controller, and --from nginx for ingress-nginx")
+	case m.From == v1alpha1.DialectNGINX && len(m.logs) > 0:
+		return errors.New("--logs reads the access logs of AWS load balancers, and ingress-nginx has none: leave it out")
 	case m.live && m.FromFiles():
 		return errors.New("--live reads the cluster, and no files: leave out one of them")
 	case cmd.Flags().Changed("write") && m.write == "":
@@ -117,8 +128,8 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	}
 	report := reportMigration(&found, places, notes)
 	if len(report.Ingresses) == 0 && len(report.Decisions) == 0 {
-		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of the AWS Load "+
-			"Balancer Controller: --class-name names its classes"))
+		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of "+
+			"the other controller: --class-name names its classes"))
 	}
 	if len(m.logs) > 0 {
 		if report.Logs, err = m.replayLogs(cmd, &found, tables); err != nil {

@@ -307,7 +307,7 @@ func TestPlanTellsWhomItLeavesAlone(t *testing.T) {
 		"info ClassForeign Ingress shop/foreign spec.ingressClassName IngressClass other belongs to the controller example.com/other, so Fairlead leaves it alone; --class-name=other takes it for Fairlead's",
 		"info ClassForeign Ingress shop/legacy metadata.annotations[kubernetes.io/ingress.class] IngressClass other belongs to the controller example.com/other, so Fairlead leaves it alone; --class-name=other takes it for Fairlead's",
 		"info ClassUnset Ingress shop/nobody spec.ingressClassName it names no class, so Fairlead leaves it alone; set spec.ingressClassName, or give --watch-ingress-without-class",
-		`warning ClassUnknown Ingress shop/unknown metadata.annotations[kubernetes.io/ingress.class] IngressClass nginx is not among the files, so its Ingresses are left out; --class-name=nginx assumes it`,
+		`warning ClassUnknown Ingress shop/unknown metadata.annotations[kubernetes.io/ingress.class] IngressClass nginx is not among the files, so its Ingresses are left out; --from nginx assumes it`,
 	}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.wildcardHosts) || self.wildcardHosts != 'AnyLabels' || !has(self.groups) || has(self.hosts) && self.hosts == 'Shared'",message="`wildcardHosts: AnyLabels` of a class with groups needs `hosts: Shared`"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
 // +kubebuilder:validation:XValidation:rule="!has(self.adoption) || has(self.dialect) && self.dialect == 'alb'",message="`adoption` needs `dialect: alb`"
+// +kubebuilder:validation:XValidation:rule="!has(self.nginx) || has(self.dialect) && self.dialect == 'nginx'",message="`nginx` needs `dialect: nginx`"
 // +kubebuilder:validation:XValidation:rule="has(self.adoption) == has(oldSelf.adoption)",message="`adoption` is added to no class and taken from none, as its Ingresses would move to other load balancers: make another class"
 type LoadBalancerClassSpec struct {
 	// ProviderName names the provider that makes the load balancers: one of those that the operator was started with.
@@ -155,9 +156,13 @@ type LoadBalancerClassSpec struct {
 	// annotations of the AWS Load Balancer Controller, on Ingresses and Services, in place of Fairlead's
 	// own, and has its defaults where the class says nothing: precedence Order, implementationSpecific
 	// Glob, targetType instance, order, and wildcardHosts AnyLabels unless the class has groups whose
-	// hosts have owners.
-	// +kubebuilder:validation:Enum=alb
+	// hosts have owners. nginx reads those of ingress-nginx. Ingresses of a namespace share a load balancer, that of the group
+	// nginx or of the only one in groups.
+	// +kubebuilder:validation:Enum=alb;nginx
 	Dialect string `json:"dialect,omitempty"`
+
+	// NGINX says how ingress-nginx was configured, for the dialect nginx.
+	NGINX *NGINX `json:"nginx,omitempty"`
 
 	// Adoption has the load balancers taken over that another controller made for the Ingresses of the class: they keep
 	// their addresses. It needs the dialect of that controller. A class has it from the start or never: without it, the
@@ -331,6 +336,14 @@ type LoadBalancerBounds struct {
 	// new ones at once, and as many again within 30 days. Unset, it is 100.
 	// +kubebuilder:validation:Minimum=0
 	CertificatesPerNamespace int `json:"certificatesPerNamespace,omitempty"`
+}
+
+// NGINX says how ingress-nginx was configured.
+type NGINX struct {
+	// Config is the data of its ConfigMap. It stands here, and not the name of the ConfigMap, since that is deleted with
+	// ingress-nginx. A key that refuses requests, and that no load balancer follows, refuses all Ingresses of the class.
+	// +kubebuilder:validation:MaxProperties=200
+	Config map[string]string `json:"config,omitempty"`
 }
 
 // Adoption says which load balancers of another controller are taken over. Each is found by its name. Until it is taken
@@ -554,7 +567,8 @@ const (
 	WildcardOneLabel  = "OneLabel"
 	WildcardAnyLabels = "AnyLabels"
 
-	DialectALB = "alb"
+	DialectALB   = "alb"
+	DialectNGINX = "nginx"
 
 	AdoptALB = DialectALB
 

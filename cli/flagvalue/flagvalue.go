@@ -150,12 +150,12 @@ func ClassLiteral(flags *pflag.FlagSet, value *string) {
 }
 
 // Dialects are those of controllers whose IngressClasses can be read as Fairlead's.
-var Dialects = []string{v1alpha1.DialectALB}
+var Dialects = []string{v1alpha1.DialectALB, v1alpha1.DialectNGINX}
 
 // From adds the flag for a trial beside another controller.
 func From(flags *pflag.FlagSet, value *string) {
 	flags.Var(OneOf(value, "", Dialects...), "from", "read the IngressClasses of another controller as Fairlead's, "+
-		"with this `DIALECT`: "+Names(Dialects)+", of the AWS Load Balancer Controller; unset: they are left alone")
+		"with this `DIALECT`: "+Names(Dialects)+", of the AWS Load Balancer Controller or of ingress-nginx; unset: they are left alone")
 }
 
 // A Choice is a flag with one of a few values.

@@ -44,22 +44,9 @@ func readPath(p *networkingv1.HTTPIngressPath, s *settings.Values) routing.Path 
 	case s.ImplementationSpecific == v1alpha1.ReadRegex:
 		return routing.NewPath(routing.Regex, p.Path)
 	case s.ImplementationSpecific == v1alpha1.ReadRegexPrefix:
-		return routing.NewPath(routing.Regex, fromStart(p.Path))
+		return routing.NewPath(routing.Regex, routing.FromStart(p.Path))
 	case s.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
 		return routing.NewPath(routing.Glob, p.Path)
 	}
 	return routing.NewPath(routing.Prefix, p.Path)
-}
-
-// fromStart returns an expression over whole paths for one that is searched for from their beginning.
-func fromStart(expression string) string {
-	whole := routing.WholeText("^" + expression)
-	body, alone := strings.CutSuffix(whole, ").*")
-	if body, one := strings.CutPrefix(body, "(?:"); alone && one && body == expression {
-		if strings.HasSuffix(body, "(.*)") {
-			return body
-		}
-		return body + ".*"
-	}
-	return whole
 }

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -30,10 +31,27 @@ type frontEnd struct {
 	defaults   func(v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec
 	read       func(dialect.Input) dialect.Reading
 	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
+	// world returns what all Ingresses of a class mean together; nil if each stands for itself.
+	world func([]*networkingv1.Ingress, *Class) any
 }
 
 var frontEnds = map[string]frontEnd{
-	v1alpha1.DialectALB: {alb.Controller, alb.DefaultClass, alb.Prefix, alb.Defaults, alb.Read, alb.ReadService},
+	v1alpha1.DialectALB: {controller: alb.Controller, class: alb.DefaultClass, prefix: alb.Prefix, defaults: alb.Defaults,
+		read: alb.Read, service: alb.ReadService},
+	v1alpha1.DialectNGINX: {controller: nginx.Controller, class: nginx.DefaultClass, prefix: nginx.Prefix,
+		defaults: func(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec { return c },
+		read:     func(in dialect.Input) dialect.Reading { return in.World.(*nginx.World).Read(in) },
+		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
+			return map[string]string{}, nil
+		},
+		world: func(all []*networkingv1.Ingress, c *Class) any {
+			config := nginx.DefaultConfig()
+			if c.NGINX != nil {
+				config = nginx.ReadConfig(c.NGINX.Config)
+			}
+			return nginx.NewWorld(all, config, &c.LoadBalancerClassSpec,
+				func(_, secret string, otherwise []string) []string { return otherwise })
+		}},
 }
 
 // withDialect returns the class with the defaults of its dialect.
@@ -67,7 +85,7 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 		return ing
 	}
 	reading := f.read(dialect.Input{
-		Ingress: ing, Class: &whose.Class.LoadBalancerClassSpec, Parameters: whose.Class.Beside,
+		World: s.worldOf(ing, whose.Class, f), Ingress: ing, Class: &whose.Class.LoadBalancerClassSpec, Parameters: whose.Class.Beside,
 		Service: func(name string) *corev1.Service {
 			return s.Services[Name{Namespace: ing.Namespace, Name: name}]
 		},
@@ -78,6 +96,32 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 	s.readings[nameOf(ing)] = &reading
 	s.authors[reading.Ingress] = ing
 	return reading.Ingress
+}
+
+// worldOf returns what the Ingresses of a class mean together: those of the Ingress's namespace or, where every namespace may serve
+// every host, of all.
+func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any {
+	if f.world == nil {
+		return nil
+	}
+	name, namespace := ClassName(ing), ing.Namespace
+	if len(c.Groups) > 0 && c.Hosts == v1alpha1.HostsShared {
+		namespace = ""
+	}
+	key := name + " " + namespace
+	if world, known := s.worlds[key]; known {
+		return world
+	}
+	var all []*networkingv1.Ingress
+	for of, those := range s.beside {
+		for _, o := range those {
+			if (namespace == "" || of == namespace) && o.DeletionTimestamp.IsZero() && ClassName(o) == name {
+				all = append(all, o)
+			}
+		}
+	}
+	s.worlds[key] = f.world(all, c)
+	return s.worlds[key]
 }
 
 // author returns the object of an Ingress that was read.

@@ -30,6 +30,7 @@ type placement struct {
 	certificatesOf func(namespace string) map[routing.Key]int
 	unplaced       []diag.Diagnostic                               // about Ingresses that belong to no load balancer
 	beside         map[string][]*networkingv1.Ingress              // Ingresses by namespace
+	worlds         map[string]any                                  // of dialects
 	readings       map[Name]*dialect.Reading                       // of classes with a dialect
 	authors        map[*networkingv1.Ingress]*networkingv1.Ingress // the objects that were read
 }

@@ -187,7 +187,7 @@ func (s *speller) pathRegex(p routing.Path) (string, bool) {
 	switch p.Type {
 	case routing.Regex:
 		_, err := regexp.Compile(p.Value)
-		spelt, known := spellCases(p.Value)
+		spelt, known := routing.SpellCases(p.Value)
 		return "(?:" + spelt + ")", err == nil && known
 	case routing.Glob:
 		return s.allowDecoded(routing.GlobPattern(p.Value)), true

@@ -141,3 +141,16 @@ func WholeText(pattern string) string {
 	}
 	return strings.Join(all, "|")
 }
+
+// FromStart returns an expression over whole paths for one that is searched for from their beginning.
+func FromStart(expression string) string {
+	whole := WholeText("^" + expression)
+	body, alone := strings.CutSuffix(whole, ").*")
+	if body, one := strings.CutPrefix(body, "(?:"); alone && one && body == expression {
+		if strings.HasSuffix(body, "(.*)") {
+			return body
+		}
+		return body + ".*"
+	}
+	return whole
+}

@@ -150,6 +150,7 @@ var ClassFields = Fields{
 		Unlike: "must be the name of a group, or namespace/name of an Ingress",
 	},
 	"adoption.names": {MostItems: 1000},
+	"nginx.config":   {MostItems: 200},
 	"adoption.names[].stack": {
 		Longest: 317, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`),
 		Unlike: "must be the name of a group, or namespace/name of an Ingress",

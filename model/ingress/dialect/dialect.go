@@ -25,6 +25,8 @@ type Input struct {
 	Parameters *Parameters
 	// Beside are the other Ingresses of the class in the Ingress's namespace, oldest first.
 	Beside []*networkingv1.Ingress
+	// World is what the front end makes of all Ingresses of the class that one means something for; nil if it makes nothing.
+	World any
 }
 
 // Parameters has the settings for all Ingresses of a class that an object of the other controller has, and

@@ -1,13 +1,13 @@
-package lowering
+package routing
 
 import "strings"
 
 // This file spells out the letters of regular expressions that ignore case. Whether conditions of a cloud
 // understand the flag (?i) is undocumented.
 
-// spellCases returns a regular expression for the same ASCII texts without the flag i: with both cases of each
+// SpellCases returns a regular expression for the same ASCII texts without the flag i: with both cases of each
 // letter. It reports false for syntax that it does not read.
-func spellCases(expression string) (string, bool) {
+func SpellCases(expression string) (string, bool) {
 	if !strings.Contains(expression, "(?") {
 		return expression, true
 	}
@@ -54,6 +54,8 @@ func (s *caseSpeller) step() (length int, known bool) {
 			return 0, false
 		}
 		s.out.WriteString(s.rest[:length])
+	case *innermost && c >= 0x80:
+		return 0, false
 	case *innermost && isLetter(c):
 		s.out.WriteString("[" + string(lower(c)) + string(upper(c)) + "]")
 	default:
@@ -68,7 +70,7 @@ func (s *caseSpeller) group(innermost *bool) (length int, known bool) {
 	switch {
 	case strings.HasPrefix(s.rest, "(?i)"):
 		*innermost = true
-		return len("(?i)"), true
+		return len("(?i)"), !repeats(strings.TrimPrefix(s.rest, "(?i)"))
 	case strings.HasPrefix(s.rest, "(?i:"):
 		inside, length = true, len("(?i:")
 		s.out.WriteString("(?:")

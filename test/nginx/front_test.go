@@ -1,0 +1,308 @@
+package nginx
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	frontend "fairlead.dev/fairlead/model/ingress/dialect/nginx"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
+)
+
+func worldOf(c *Cluster) *frontend.World {
+	var all []*networking.Ingress
+	for i := range c.Ingresses {
+		all = append(all, &c.Ingresses[i])
+	}
+	return frontend.NewWorld(all, frontend.ReadConfig(c.Config), &v1alpha1.LoadBalancerClassSpec{},
+		func(namespace, secret string, _ []string) []string {
+			if found, err := c.certificate(namespace + "/" + secret); err == nil {
+				return found.names
+			}
+			return nil
+		})
+}
+
+// questionOf returns a request as the front end sees it.
+func questionOf(r Request) frontend.Question {
+	path, query, _ := strings.Cut(r.Target, "?")
+	q := frontend.Question{Request: routing.Request{Port: 80, Host: r.Host, Path: path, Method: r.Method, Source: r.From, Header: map[string][]string{}},
+		Secure: r.TLS, RawQuery: query, Mark: strings.HasSuffix(r.Target, "?")}
+	if r.TLS {
+		q.Port = 443
+	}
+	if !q.Source.IsValid() {
+		q.Source = netip.MustParseAddr("127.0.0.1")
+	}
+	for _, h := range r.Headers {
+		name, value, _ := strings.Cut(h, ": ")
+		q.Header[name] = append(q.Header[name], value)
+	}
+	return q
+}
+
+// resultOf returns an answer of nginx as the front end compares it.
+func resultOf(a Answer, q frontend.Question) frontend.Result {
+	if a.Refused != "" {
+		return frontend.Result{Status: -1}
+	}
+	if a.Pod == nil {
+		out := frontend.Answer{Status: a.Status, Location: a.Location}
+		return out.Result(q)
+	}
+	namespace, rest, _ := strings.Cut(a.Pod.Service, "/")
+	service, port, _ := strings.Cut(rest, ":")
+	return frontend.Result{To: []frontend.Share{{Namespace: namespace, Service: service, Port: port, Weight: 1}}, Host: a.Pod.Header.Get("Host"), Target: strings.TrimSuffix(a.Pod.Target, "?")}
+}
+
+// many is how many clusters are drawn: with 200 requests to each, 20,000 requests, and a million at night.
+func many() int {
+	switch {
+	case testing.Short():
+		return *clusters
+	case nightly.Is():
+		return 250 * *clusters
+	}
+	return 5 * *clusters
+}
+
+// TestTheModelAnswersAsNginx compares the model of the front end with nginx.
+func TestTheModelAnswersAsNginx(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	o := Idle(t)
+	asked, skipped, wrong := 0, 0, 0
+	for i := range many() {
+		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
+		c := RandomCluster(random)
+		simple(&c)
+		err := o.Load(c)
+		if errors.Is(err, ErrConfiguration) || errors.Is(err, ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := worldOf(&c)
+		told := false
+		for range *requests {
+			r := RandomRequest(random, &c)
+			if !isOrdinary(r) {
+				continue
+			}
+			r.Body = ""
+			r.Headers = slices.DeleteFunc(r.Headers, func(h string) bool { return strings.HasPrefix(h, "X-Oracle") })
+			q := questionOf(r)
+			a := w.Answer(q)
+			if w.Refuses(a.Of) {
+				skipped++
+				continue
+			}
+			asked++
+			got, want := a.Result(q), resultOf(o.Ask(r), q)
+			if (got.Status == 0 || got.Status == 403) && len(a.To) > 0 && (strings.HasPrefix(a.To[0].Service, "empty") || c.service(a.To[0].Namespace+"/"+a.To[0].Service) == nil) {
+				got = frontend.Result{Status: 503}
+			}
+			if !got.Equal(want) {
+				if wrong++; told || wrong > 100 {
+					continue
+				}
+				told = true
+				t.Errorf("cluster %d: %+v\n is answered with %+v\n by nginx      %+v\n%s", *seed+uint64(i), r, got, want, described(&c))
+			}
+		}
+	}
+	t.Logf("%d asked, %d skipped, %d wrong", asked, skipped, wrong)
+}
+
+func described(c *Cluster) string {
+	var b strings.Builder
+	for _, ing := range c.Ingresses {
+		b.WriteString("  " + ing.Namespace + "/" + ing.Name + " " + ing.CreationTimestamp.UTC().Format("05"))
+		for k, v := range ing.Annotations {
+			b.WriteString(" " + strings.TrimPrefix(k, prefix) + "=" + v)
+		}
+		for _, r := range ing.Spec.Rules {
+			b.WriteString("\n    " + r.Host)
+			for _, p := range r.HTTP.Paths {
+				b.WriteString(" " + string(*p.PathType) + " " + p.Path + "->" + p.Backend.Service.Name)
+			}
+		}
+		if ing.Spec.DefaultBackend != nil {
+			b.WriteString("\n    default " + ing.Spec.DefaultBackend.Service.Name)
+		}
+		for _, tls := range ing.Spec.TLS {
+			b.WriteString("\n    tls " + strings.Join(tls.Hosts, ",") + " " + tls.SecretName)
+		}
+		b.WriteString("\n")
+	}
+	for k, v := range c.Config {
+		b.WriteString("  config " + k + "=" + v + "\n")
+	}
+	return b.String()
+}
+
+// simple takes out of a cluster what Fairlead refuses and what changes the answers of other Ingresses.
+func simple(c *Cluster) {
+	c.DefaultBackend = ""
+	c.Serve("other", "web", "api", "old", "new", "errors")
+	for _, key := range []string{"custom-http-errors", "ssl-reject-handshake", "block-cidrs", "block-user-agents", "block-referers", "global-auth-url",
+		"enable-real-ip", "proxy-real-ip-cidr", "forwarded-for-header", "annotation-value-word-blocklist"} {
+		delete(c.Config, key)
+	}
+	for _, ing := range c.Ingresses {
+		for _, key := range []string{"auth-tls-secret", "server-snippet", "custom-http-errors", "default-backend"} {
+			delete(ing.Annotations, prefix+key)
+		}
+		if d := ing.Spec.DefaultBackend; d != nil && (d.Service.Name == "none" || d.Service.Name == "empty-0") {
+			d.Service.Name = "old"
+		}
+		for _, rule := range ing.Spec.Rules {
+			for i := range rule.HTTP.Paths {
+				if s := rule.HTTP.Paths[i].Backend.Service; s.Name == "none" || s.Name == "empty-0" {
+					s.Name = "old"
+				}
+			}
+		}
+	}
+}
+
+// TestChangesAreTold asks Fairlead what it answers: where that is not what nginx does, a verdict tells it.
+func TestChangesAreTold(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	asked, skipped, changed, untold := 0, 0, 0, 0
+	for i := range many() {
+		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
+		c := RandomCluster(random)
+		simple(&c)
+		w := worldOf(&c)
+		if !slices.ContainsFunc(c.Ingresses, func(ing networking.Ingress) bool { return !w.Refuses(ing.Namespace + "/" + ing.Name) }) {
+			continue
+		}
+		told := false
+		for range *requests {
+			r := RandomRequest(random, &c)
+			if !isOrdinary(r) {
+				continue
+			}
+			q := questionOf(r)
+			a := w.Answer(q)
+			if w.Refuses(a.Of) {
+				skipped++
+				continue
+			}
+			asked++
+			causes := w.Differences(q)
+			if len(causes) == 0 {
+				continue
+			}
+			changed++
+			if cause := causes[slices.IndexFunc(append(causes, frontend.Cause{}), func(c frontend.Cause) bool { return c == frontend.Cause{} || !w.Tells(c) })%len(causes)]; !w.Tells(cause) {
+				if untold++; told || untold > 40 {
+					continue
+				}
+				told = true
+				t.Errorf("cluster %d: %+v\n is answered with %+v\n by nginx      %+v\n for %v %s\n%s", *seed+uint64(i), r, w.Result(q), a.Result(q), cause, a.Of, described(&c))
+			}
+		}
+	}
+	t.Logf("%d asked, %d skipped, %d changed, %d of them untold", asked, skipped, changed, untold)
+}
+
+// TestWhatIsReadIsServed compiles what is read, as the operator does, and compares its answers with those that verdicts are
+// about.
+func TestWhatIsReadIsServed(t *testing.T) {
+	t.Logf("-seed %d", *seed)
+	asked, wrong := 0, 0
+	for i := range many() {
+		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
+		c := RandomCluster(random)
+		simple(&c)
+		c.Config = nil
+		facts := lb.Facts{Certificates: map[string][]lb.CertificateID{}}
+		for i := range c.Ingresses {
+			ing := &c.Ingresses[i]
+			ing.Spec.IngressClassName = new("nginx")
+			for j := range ing.Spec.TLS {
+				ing.Spec.TLS[j].SecretName = ""
+				for _, host := range ing.Spec.TLS[j].Hosts {
+					facts.Certificates[host] = []lb.CertificateID{"any"}
+				}
+			}
+			for _, r := range ing.Spec.Rules {
+				for _, host := range []string{r.Host, "alias.example", "b.example", "x.a.example"} {
+					facts.Certificates[host] = []lb.CertificateID{"any"}
+				}
+			}
+		}
+		class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: meta.ObjectMeta{Name: "nginx"}, Spec: v1alpha1.LoadBalancerClassSpec{
+			Dialect: v1alpha1.DialectNGINX, Hosts: v1alpha1.HostsShared, Groups: []v1alpha1.SharedGroup{{Name: "all"}}}}
+		objects := ingress.Objects{ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{class},
+			IngressClasses: []*networking.IngressClass{{ObjectMeta: meta.ObjectMeta{Name: "nginx"}, Spec: networking.IngressClassSpec{
+				Controller: ingress.ControllerName, Parameters: &networking.IngressClassParametersReference{APIGroup: new(v1alpha1.Group),
+					Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "nginx"}}}}}
+		for _, name := range []string{"default", "other"} {
+			objects.Namespaces = append(objects.Namespaces, &core.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+		}
+		for i := range c.Ingresses {
+			objects.Ingresses = append(objects.Ingresses, &c.Ingresses[i])
+		}
+		for i := range c.Services {
+			objects.Services = append(objects.Services, &c.Services[i])
+		}
+		snapshots, unplaced := ingress.Place(objects, ingress.ClassOptions{})
+		if len(snapshots) != 1 {
+			continue
+		}
+		built := model.Compile(snapshots[0], facts, lb.Literal())
+		table := built.Table
+		w := frontend.NewWorld(objects.Ingresses, frontend.DefaultConfig(), &class.Spec, func(_, _ string, hosts []string) []string { return hosts })
+		told := false
+		for range *requests {
+			r := RandomRequest(random, &c)
+			if r.TLS || !isOrdinary(r) {
+				continue
+			}
+			q := questionOf(r)
+			asked++
+			if got, want := frontend.ResultOf(table, q), w.Result(q); !got.Equal(want) {
+				if wrong++; told || wrong > 60 {
+					continue
+				}
+				told = true
+				var found strings.Builder
+				for _, d := range slices.Concat(unplaced, snapshots[0].Diagnostics, built.Diagnostics) {
+					if d.Severity == diag.Error {
+						found.WriteString("  " + d.String() + "\n")
+					}
+				}
+				t.Errorf("cluster %d: %+v\n is answered with %+v\n and expected    %+v\n%s%s", *seed+uint64(i), q, got, want, described(&c), found.String())
+			}
+		}
+	}
+	t.Logf("%d asked, %d wrong", asked, wrong)
+}
+
+// isOrdinary reports whether a load balancer passes a request on: HTTP/1.1 with a path and the name of a host.
+func isOrdinary(r Request) bool {
+	if slices.ContainsFunc(r.Headers, func(h string) bool { return strings.HasSuffix(h, ": ") }) {
+		return false
+	}
+	name, _, _ := strings.Cut(strings.ToLower(r.Host), ":")
+	return (r.Version == "" || r.Version == "HTTP/1.1") && strings.HasPrefix(r.Target, "/") && !strings.ContainsAny(r.Target, " #") && hostName.MatchString(name)
+}
+
+var hostName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*\.{0,2}$`)
