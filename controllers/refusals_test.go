@@ -138,6 +138,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.Impaired:           "model/planner: TestAnImpairedLoadBalancerIsTold; test/alb: TestAnImpairedLoadBalancerServes",
 	diag.Unread:             "model/plan: TestWhatCouldNotBeReadIsSaid; test/alb: TestExtrasThatCannotBeReadKeepNoRouteWaiting",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
+	diag.UnknownListener:    "test/adoption: TestAListenerThatNoIngressAsksForStays; model/planner: TestWhatBecomesOfListenersOfOthers",
 	diag.PlanUnproven:       "controllers/loadbalancer: TestAPlanThatIsNotProvenIsWithheld",
 	diag.ChangeWaits:        "controllers/loadbalancer: TestAViolationHoldsItsNamespaceBack",
 	diag.HostClosed:         "controllers/loadbalancer: TestAHostThatIsGivenUpIsClosed",
