@@ -73,6 +73,27 @@ func TestEachChangeIsTold(t *testing.T) {
 	}
 }
 
+// TestAListenerMoreIsNamed: it is no difference, unless the class has it deleted.
+func TestAListenerMoreIsNamed(t *testing.T) {
+	for spec, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"":                           {0, "listener 8080 (HTTP, 0 rules) stays as it is: no Ingress asks for its port"},
+		", unknownListeners: Remove": {2, "8080"},
+	} {
+		m := newWorld(t, albsim.Options{}).makeTheirs(twoIngresses())
+		_, err := m.api.CreateListener(t.Context(), &elbapi.CreateListenerInput{LoadBalancerArn: m.balancer.LoadBalancerArn, Port: sdk.Int32(8080), Protocol: elb.ProtocolEnumHttp,
+			DefaultActions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: sdk.String("404")}}}})
+		m.must(err)
+		code, out, problems := m.w.adopt(strings.Replace(ourManifests(m.group.manifests()), "spec: {dialect: alb}",
+			"spec: {dialect: alb, adoption: {from: alb, clusterName: "+albsim.Cluster+", names: [{stack: all, name: k8s-all-0123456789}]}"+spec+"}", 1))
+		if code != want.code || !strings.Contains(out, want.says) {
+			t.Errorf("%q: exit code %d: %s%s", spec, code, out, problems)
+		}
+	}
+}
+
 // ruleTo changes the rules on port 443 that a name in annotations makes, for a.example.com.
 func (m *theirMade) ruleTo(use string, change func(*elbapi.ModifyRuleInput)) {
 	path := map[string]string{"deny": "/deny", "away": "/api/*", "split": "/api", "beta": "/x/*", "office": "/x/y", "debug": "/x"}[use]
@@ -235,11 +256,6 @@ func changesOfListener() map[string]func(*theirMade) {
 		}),
 		"a listener that is gone": func(m *theirMade) {
 			_, err := m.api.DeleteListener(m.w.Context(), &elbapi.DeleteListenerInput{ListenerArn: m.listeners[1].ListenerArn})
-			m.must(err)
-		},
-		"a listener more": func(m *theirMade) {
-			_, err := m.api.CreateListener(m.w.Context(), &elbapi.CreateListenerInput{LoadBalancerArn: m.balancer.LoadBalancerArn, Port: sdk.Int32(8080), Protocol: elb.ProtocolEnumHttp,
-				DefaultActions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: sdk.String("404")}}}})
 			m.must(err)
 		},
 	}
