@@ -44,7 +44,7 @@ var specsOfClasses = map[string]string{
 	"allowedTargetGroups": `{allowedTargetGroups: ["arn:*"]}`,
 	"targetGroupBindings": `{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`,
 
-	"adoption": `{dialect: alb, adoption: {from: alb, clusterName: a, names: [{stack: a, name: a}]}}`,
+	"adoption": `{dialect: alb, adoption: {from: alb, clusterName: a, names: [{stack: a, name: a}], only: [a]}}`,
 
 	"allowedHosts": `{allowedHosts: [{hosts: [a]}]}`, "expectations": `{expectations: {namespace: a, name: a}}`,
 	"ports": `{ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: a}}]}`,
