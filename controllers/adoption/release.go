@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file gives load balancers back, and forgets what giving them back would need.
@@ -38,6 +39,9 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 		return out, nil
 	}
 	if r.State != Returned {
+		if found, err = t.settled(ctx, found, r); err != nil {
+			return out, err
+		}
 		if err := t.enter(ctx, &r, Releasing); err != nil {
 			return out, err
 		}
@@ -76,6 +80,26 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	out.State = r.State
 	return out, err
 }
+
+// settled reads a load balancer again that was taken over a moment ago, until all of its parts are read with their tags of
+// now: reads lag behind writes, and a part that is read as it was before the takeover would keep Fairlead's tags.
+func (t *Taker) settled(ctx context.Context, found *lb.Other, r Record) (*lb.Other, error) {
+	for r.State == Taken && t.Now().Before(r.Since.Add(providers.ReadLag)) && (found.Key != r.Key || len(found.Behind) > 0) {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(rereadPause):
+		}
+		var err error
+		if found, err = t.find(ctx, found.Handle); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// rereadPause is the time between two of these reads.
+const rereadPause = 2 * time.Second
 
 // unheeded says that an operator may still change the load balancer; nothing if none does.
 func (t *Taker) unheeded(ctx context.Context, key lb.Key) ([]string, error) {

@@ -15,6 +15,9 @@ type Other struct {
 	Usual ReadSettings
 	// Oddities have no place in the other fields.
 	Oddities []Oddity
+	// Behind has the parts of a load balancer that was taken over that were read without Fairlead's tags, which they got
+	// before the load balancer did. They may have been read as they were before.
+	Behind []string
 }
 
 // An Oddity is a property of a part of a load balancer that Fairlead neither makes nor understands.

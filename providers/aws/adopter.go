@@ -234,7 +234,18 @@ func (p *Provider) Dismiss(ctx context.Context, o *lb.Other, key lb.Key) error {
 	if err != nil {
 		return err
 	}
-	return p.firewalls.Dismiss(ctx, key, o.Handle, ports)
+	return p.firewalls.Dismiss(ctx, key, o.Handle, firewallOf(o), ports)
+}
+
+// firewallOf returns the security group that a load balancer has of others and that we took over with it; "" if there is none.
+func firewallOf(o *lb.Other) string {
+	quoted := o.Tags[o.Handle][client.TagFirewall]
+	for _, handle := range slices.Sorted(maps.Keys(o.Names)) {
+		if quoted != "" && o.Names[handle] == client.UnquoteTag(quoted) {
+			return handle
+		}
+	}
+	return ""
 }
 
 // portsOf returns the ports of the targets and of the health checks of a found load balancer.

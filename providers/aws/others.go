@@ -130,6 +130,7 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 	out := p.toOther(l)
 	if tags := l.Tags[out.Handle]; tags[client.TagInstallation] == p.clients.Installation {
 		out.Key = client.KeyIn(tags) // it was taken over
+		out.Behind = p.behind(l.Tags, tags, names)
 	}
 	out.Names, out.Read.LoadBalancer.SecurityGroups = names, slices.Sorted(maps.Keys(names))
 	for _, listener := range l.Listeners {
@@ -141,6 +142,21 @@ func (p *Provider) readOther(ctx context.Context, b *elb.LoadBalancer) (*lb.Othe
 		out.Read.Listeners[port] = s
 	}
 	return out, nil
+}
+
+// behind returns the parts of a load balancer that were read without our tags. names are those of its security groups: one has
+// our tags if the load balancer says that we took it over.
+func (p *Provider) behind(tags map[string]map[string]string, balancer, names map[string]string) (out []string) {
+	for _, handle := range slices.Sorted(maps.Keys(tags)) {
+		name, isGroup := names[handle]
+		if isGroup && (balancer[client.TagFirewall] == "" || name != client.UnquoteTag(balancer[client.TagFirewall])) {
+			continue
+		}
+		if tags[handle][client.TagInstallation] != p.clients.Installation {
+			out = append(out, handle)
+		}
+	}
+	return out
 }
 
 // readLoose reads the target groups that no rule names, of a load balancer that was taken over, wholly or in part: ours, and

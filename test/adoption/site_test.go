@@ -81,7 +81,13 @@ type site struct {
 
 func newSite(t *testing.T, objects string) *site {
 	t.Helper()
-	sim := albsim.New(albsim.Options{})
+	return newSiteWith(t, objects, albsim.Options{})
+}
+
+// newSiteWith is a site in a simulated account with options.
+func newSiteWith(t *testing.T, objects string, o albsim.Options) *site {
+	t.Helper()
+	sim := albsim.New(o)
 	s := newSiteIn(t, objects, place{ours: sim.Config(), theirs: sim.OwnersConfig(), vpc: albsim.VPC})
 	s.sim = sim
 	s.sim.AddInstance("i-0000000000000000a", "subnet-private0", "10.0.100.10")

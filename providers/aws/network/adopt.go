@@ -60,15 +60,20 @@ func (f *Firewalls) Admit(ctx context.Context, key lb.Key, arn string, ports []i
 
 // Dismiss undoes Admit, if the nodes admit the other security groups of the load balancer on the same ports: if not, the
 // controller takes the shared group from it once it has opened them. With the last load balancer, the shared group goes.
-func (f *Firewalls) Dismiss(ctx context.Context, key lb.Key, arn string, ports []int32) error {
+// firewall is the security group that was taken over with the load balancer; "" if it is not known, or given back already.
+// With one, the load balancer has the shared group, even if a read that lags does not say so.
+func (f *Firewalls) Dismiss(ctx context.Context, key lb.Key, arn, firewall string, ports []int32) error {
 	if f.unmanaged {
 		return nil
 	}
 	shared, err := f.security.readID(ctx, f.nodes.sharedName())
+	if err == nil && shared == "" && firewall != "" {
+		err = fmt.Errorf("AWS does not list security group %s, which %s has: %w", f.nodes.sharedName(), arn, providers.ErrPending)
+	}
 	if err != nil || shared == "" {
 		return err
 	}
-	b, err := f.readBalancer(ctx, arn)
+	b, err := f.readShared(ctx, arn, shared, firewall != "")
 	if err != nil {
 		return err
 	}
@@ -83,12 +88,25 @@ func (f *Firewalls) Dismiss(ctx context.Context, key lb.Key, arn string, ports [
 	}
 	f.forgetGroups(key)
 	for end := time.Now().Add(detachPatience); ; {
-		err := f.nodes.removeFirewall(ctx, key, "")
+		err := f.nodes.removeFirewall(ctx, key, firewall)
 		if !errors.Is(err, providers.ErrPending) || time.Now().After(end) {
 			return err
 		}
 		if err := client.Pause(ctx, detachPause); err != nil {
 			return err
+		}
+	}
+}
+
+// readShared reads a load balancer. If it is expected to have the shared group, it reads it again for a while until it has.
+func (f *Firewalls) readShared(ctx context.Context, arn, shared string, expected bool) (*elb.LoadBalancer, error) {
+	for end := time.Now().Add(detachPatience); ; {
+		b, err := f.readBalancer(ctx, arn)
+		if err != nil || !expected || slices.Contains(b.SecurityGroups, shared) || time.Now().After(end) {
+			return b, err
+		}
+		if err := client.Pause(ctx, detachPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -185,6 +185,9 @@ func (s *SecurityGroups) Describe(ctx context.Context, in *ec2.DescribeSecurityG
 ) {
 	if in.GroupIds != nil {
 		found, err := s.ec2.DescribeSecurityGroups(ctx, in)
+		if client.HasCode(err, "InvalidGroup.NotFound") { // a load balancer has it: it was made or replaced a moment ago
+			return nil, fmt.Errorf("reading security groups of a load balancer: %s: %w", client.Describe(err), providers.ErrPending)
+		}
 		if err != nil {
 			return nil, client.Explain("reading security groups", err)
 		}
