@@ -248,3 +248,33 @@ func TestParametersOfTheOtherController(t *testing.T) {
 	w.run()
 	w.answers("fourth", "http://fourth.test/", "web-1")
 }
+
+// TestIngressesOfNGINXAreServed has two Ingresses of one host, of which the second makes the paths of both expressions, and a
+// canary of the first.
+func TestIngressesOfNGINXAreServed(t *testing.T) {
+	w := newWorld(t)
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectNGINX})
+	for _, name := range []string{"web", "api", "next"} {
+		w.serve(name, name+"-1")
+	}
+	w.create(w.ask("shop", "shop.test", "/shop", "web"))
+	w.answers("shop", "http://shop.test/shop/x", "web-1")
+	w.answers("shop", "http://shop.test/SHOP", "404")
+
+	second := w.ask("api", "shop.test", "/api/(.*)", "api")
+	second.Annotations["nginx.ingress.kubernetes.io/use-regex"] = "true"
+	w.create(second)
+	w.answers("shop", "http://shop.test/API/x", "api-1")
+	w.answers("shop", "http://shop.test/SHOP", "web-1")
+
+	canary := w.ask("canary", "shop.test", "/shop", "next")
+	canary.Annotations["nginx.ingress.kubernetes.io/canary"] = "true"
+	canary.Annotations["nginx.ingress.kubernetes.io/canary-weight"] = "100"
+	w.create(canary)
+	w.answers("shop", "http://shop.test/shop", "next-1")
+	if err := w.Delete(w.Context(), w.ingress("canary")); err != nil {
+		t.Fatal(err)
+	}
+	w.answers("shop", "http://shop.test/shop", "web-1")
+	w.calm()
+}
