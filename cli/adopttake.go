@@ -96,7 +96,7 @@ func (m *migrating) taker(cloud providers.Provider) (*adoption.Taker, error) {
 		return nil, err
 	}
 	out := adoption.NewTaker(kube, adopter, records.NewAdoptionStore(kube, kube, m.cluster.Namespace))
-	out.Patience = time.Minute
+	out.Patience, out.ReadLag = time.Minute, providers.ReadLag
 	out.InTheWay = func(ctx context.Context) ([]string, error) { return adoption.InTheWay(ctx, kube, time.Now()) }
 	return out, nil
 }

@@ -131,7 +131,9 @@ type Taker struct {
 	InTheWay func(ctx context.Context) ([]string, error)
 	// Patience is how long an operator is waited for that has to heed one.
 	Patience time.Duration
-	Now      func() time.Time
+	// ReadLag is how long after a takeover a part may be read as it was before.
+	ReadLag time.Duration
+	Now     func() time.Time
 }
 
 // Others returns the load balancers that the controller made, of any cluster, those included that are taken over. Their

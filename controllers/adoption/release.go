@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers"
 )
 
 // This file gives load balancers back, and forgets what giving them back would need.
@@ -84,7 +83,7 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 // settled reads a load balancer again that was taken over a moment ago, until all of its parts are read with their tags of
 // now: reads lag behind writes, and a part that is read as it was before the takeover would keep Fairlead's tags.
 func (t *Taker) settled(ctx context.Context, found *lb.Other, r Record) (*lb.Other, error) {
-	for r.State == Taken && t.Now().Before(r.Since.Add(providers.ReadLag)) && (found.Key != r.Key || len(found.Behind) > 0) {
+	for r.State == Taken && t.Now().Before(r.Since.Add(t.ReadLag)) && (found.Key != r.Key || len(found.Behind) > 0) {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
@@ -71,10 +72,11 @@ type site struct {
 	ec2  *ec2.Client
 	// asked are requests with the answers that they have to get.
 	asked map[string]albsim.Answer
-	wrote []string // by Fairlead, to the account and the cluster
-	left  int      // how many more writes Fairlead can make; -1 for any number
-	their bool     // the other controller is writing
-	wrong []string // what the data plane did
+	wrote []string      // by Fairlead, to the account and the cluster
+	lag   time.Duration // of reads
+	left  int           // how many more writes Fairlead can make; -1 for any number
+	their bool          // the other controller is writing
+	wrong []string      // what the data plane did
 	// options of the other controller
 	options incumbent.Controller
 }
@@ -89,7 +91,7 @@ func newSiteWith(t *testing.T, objects string, o albsim.Options) *site {
 	t.Helper()
 	sim := albsim.New(o)
 	s := newSiteIn(t, objects, place{ours: sim.Config(), theirs: sim.OwnersConfig(), vpc: albsim.VPC})
-	s.sim = sim
+	s.sim, s.lag = sim, o.Lag
 	s.sim.AddInstance("i-0000000000000000a", "subnet-private0", "10.0.100.10")
 	s.sim.AddInstance("i-0000000000000000b", "subnet-private1", "10.0.101.10")
 	s.sim.Break(func(c albsim.Call) albsim.Fault {
@@ -273,7 +275,7 @@ func (heeded) Heeded(context.Context, lb.Key) (bool, error) { return true, nil }
 
 func (s *site) taker(cloud *ours.Provider) *adoption.Taker {
 	out := adoption.NewTaker(s.kube, cloud, records.NewAdoptionStore(s.kube, s.kube, ""))
-	out.Records = heeded{out.Records}
+	out.Records, out.ReadLag = heeded{out.Records}, s.lag
 	return out
 }
 
