@@ -44,6 +44,8 @@ var specsOfClasses = map[string]string{
 	"allowedTargetGroups": `{allowedTargetGroups: ["arn:*"]}`,
 	"targetGroupBindings": `{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`,
 
+	"nginx": `{dialect: nginx, nginx: {config: {a: b}}}`,
+
 	"adoption": `{dialect: alb, adoption: {from: alb, clusterName: a, names: [{stack: a, name: a}], only: [a]}}`,
 
 	"allowedHosts": `{allowedHosts: [{hosts: [a]}]}`, "expectations": `{expectations: {namespace: a, name: a}}`,
