@@ -174,9 +174,9 @@ func (t *takeover) call(ctx context.Context, do func() error) error {
 	return err
 }
 
-// await reads the load balancer until a check passes, and returns the last error after the readLag.
+// await reads the load balancer until a check passes, and returns the last error after half as long again as reads lag.
 func (t *takeover) await(ctx context.Context, check func(*lb.Other) error) error {
-	for tries, deadline := 0, time.Now().Add(readLag); ; tries++ {
+	for tries, deadline := 0, time.Now().Add(t.ReadLag+t.ReadLag/2); ; tries++ {
 		now, err := t.find(ctx)
 		if err != nil {
 			return err
