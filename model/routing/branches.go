@@ -42,7 +42,7 @@ func (s *branchScanner) step() {
 		length = min(2, len(rest))
 		s.complete = s.complete && length == 2 && rest[1] != 'Q'
 	case '[':
-		if length = classLength(rest); length == 0 {
+		if length, _ = ClassLength(rest); length == 0 {
 			s.complete, length = false, len(rest)
 		}
 	case '(':
@@ -97,9 +97,9 @@ func setsFlags(group string) bool {
 	return is && strings.HasPrefix(flags, ")")
 }
 
-// classLength returns the length of the class at the beginning of a text; 0 if it does not end. A bracket
-// that is first belongs to it, and so do the classes of POSIX, such as [:alpha:].
-func classLength(text string) int {
+// ClassLength returns the length of the class at the beginning of a text; 0 if it does not end. A bracket
+// that is first belongs to it, and so do the classes of POSIX, such as [:alpha:]: posix says that there may be one.
+func ClassLength(text string) (length int, posix bool) {
 	at := 1
 	if strings.HasPrefix(text[at:], "^") {
 		at++
@@ -109,14 +109,15 @@ func classLength(text string) int {
 		case text[at] == '\\':
 			at++
 		case strings.HasPrefix(text[at:], "[:"):
+			posix = true
 			if end := strings.Index(text[at+2:], ":]"); end >= 0 {
 				at += 2 + end + 1
 			}
 		case text[at] == ']' && at > first:
-			return at + 1
+			return at + 1, posix
 		}
 	}
-	return 0
+	return 0, posix
 }
 
 // WholeText returns a regular expression over the whole text for one that is searched for in it, as those of an

@@ -50,9 +50,11 @@ func (s *caseSpeller) step() (length int, known bool) {
 	case c == '[' && *innermost:
 		return s.class()
 	case c == '[':
-		if length = endOfClass(s.rest); length == 0 {
+		end, posix := ClassLength(s.rest)
+		if end == 0 || posix {
 			return 0, false
 		}
+		length = end
 		s.out.WriteString(s.rest[:length])
 	case *innermost && c >= 0x80:
 		return 0, false
@@ -87,30 +89,10 @@ func (s *caseSpeller) group(innermost *bool) (length int, known bool) {
 	return length, true
 }
 
-// endOfClass returns the length of the class that a text begins with; 0 for one that does not end or has
-// classes of POSIX.
-func endOfClass(text string) int {
-	at := 1
-	if strings.HasPrefix(text[at:], "^") {
-		at++
-	}
-	for first := at; at < len(text); at++ {
-		switch {
-		case text[at] == '\\':
-			at++
-		case text[at] == ']' && at > first:
-			return at + 1
-		case strings.HasPrefix(text[at:], "[:"):
-			return 0
-		}
-	}
-	return 0
-}
-
 // class writes a class with both cases of its letters.
 func (s *caseSpeller) class() (length int, known bool) {
-	length = endOfClass(s.rest)
-	if length == 0 {
+	length, posix := ClassLength(s.rest)
+	if length == 0 || posix {
 		return 0, false
 	}
 	body := s.rest[1 : length-1]
