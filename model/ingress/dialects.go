@@ -39,7 +39,7 @@ var frontEnds = map[string]frontEnd{
 	v1alpha1.DialectALB: {controller: alb.Controller, class: alb.DefaultClass, prefix: alb.Prefix, defaults: alb.Defaults,
 		read: alb.Read, service: alb.ReadService},
 	v1alpha1.DialectNGINX: {controller: nginx.Controller, class: nginx.DefaultClass, prefix: nginx.Prefix,
-		defaults: func(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec { return c },
+		defaults: nginx.Defaults,
 		read:     func(in dialect.Input) dialect.Reading { return in.World.(*nginx.World).Read(in) },
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil

@@ -5,9 +5,12 @@
 package dialect
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -102,4 +105,24 @@ func (r *Reading) Author(field string) string {
 // Refuses reports whether the Ingress is not served.
 func (r *Reading) Refuses() bool {
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Outcome == Refused })
+}
+
+// JSON returns a value that annotations were read as, which can be written.
+func JSON(value any) string {
+	out, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}
+
+// YAML returns such a value for people to read, with the names that it has in JSON.
+func YAML(value any) string {
+	var plain any
+	err := json.Unmarshal([]byte(JSON(value)), &plain)
+	out, wrong := yaml.Marshal(plain)
+	if err := errors.Join(err, wrong); err != nil {
+		panic(err)
+	}
+	return string(out)
 }

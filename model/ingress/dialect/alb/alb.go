@@ -5,13 +5,11 @@ package alb
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -278,10 +276,10 @@ func writtenTwice(other string) made {
 // put writes the Backends and conditions into the Ingress.
 func (r *reader) put() {
 	if len(r.backends) > 0 {
-		r.putAll(settings.Backends, text(r.backends), "actions.", settings.LongestBackends)
+		r.putAll(settings.Backends, dialect.YAML(r.backends), "actions.", settings.LongestBackends)
 	}
 	if len(r.when) > 0 {
-		r.putAll(settings.RequestConditions, text(r.when), "conditions.", settings.Longest)
+		r.putAll(settings.RequestConditions, dialect.YAML(r.when), "conditions.", settings.Longest)
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
 		name, theirs := strings.CutPrefix(key, Prefix)
@@ -316,17 +314,6 @@ func (r *reader) putAll(own, value, name string, most int) {
 		return
 	}
 	r.set(own, value, of)
-}
-
-// text returns a value as YAML, which people can read, with the names that it has in JSON.
-func text(value any) string {
-	var plain any
-	err := json.Unmarshal([]byte(compact(value)), &plain)
-	out, wrong := yaml.Marshal(plain)
-	if err := errors.Join(err, wrong); err != nil {
-		panic(err) // all of it was read from texts
-	}
-	return string(out)
 }
 
 // readJSON reads a value as the controller does: fields in any case, unknown ones skipped.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -79,7 +80,7 @@ func readConditions(value string) made {
 	if _, whole.Host, whole.HostRegex = hostsOf("", out); whole.empty() && len(whole.Host)+len(whole.HostRegex) == 0 {
 		return made{extra: out}
 	}
-	if _, err := settings.ReadConditions(text([]entry{whole})); err != nil {
+	if _, err := settings.ReadConditions(dialect.YAML([]entry{whole})); err != nil {
 		return refused("%s", strings.TrimPrefix(err.Error(), "entry 1: "))
 	}
 	return made{extra: out}

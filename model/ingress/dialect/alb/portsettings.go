@@ -1,7 +1,6 @@
 package alb
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -74,15 +73,7 @@ func mutual(value string) made {
 		out = append(out, clientAuthentication{m.Port, m.Mode, m.TrustStore, m.IgnoreClientCertificateExpiry,
 			strings.EqualFold(m.AdvertiseTrustStoreCaNames, "on")})
 	}
-	return made{own: map[string]string{settings.MutualAuthentication: compact(out)}}
-}
-
-func compact(value any) string {
-	out, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // all of it was read from texts
-	}
-	return string(out)
+	return made{own: map[string]string{settings.MutualAuthentication: dialect.JSON(out)}}
 }
 
 // portSettings leaves out the settings of ports on which the Ingress does not listen.
@@ -103,7 +94,7 @@ func (r *reader) portSettings() {
 		}
 		secure := r.ports.of(v1alpha1.ProtocolHTTPS)
 		kept := slices.DeleteFunc(all, func(m clientAuthentication) bool { return !slices.Contains(secure, m.Port) })
-		r.keep(settings.MutualAuthentication, compact(kept), len(kept))
+		r.keep(settings.MutualAuthentication, dialect.JSON(kept), len(kept))
 	}
 }
 

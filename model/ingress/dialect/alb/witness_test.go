@@ -113,7 +113,7 @@ func TestWhatIsChangedShowsARequest(t *testing.T) {
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
 			for i := range c.paths {
-				if *c.paths[i].PathType == networkingv1.PathTypeImplementationSpecific {
+				if is := c.paths[i].PathType; is != nil && *is == networkingv1.PathTypeImplementationSpecific {
 					c.paths[i].PathType = nil // the same
 				}
 			}

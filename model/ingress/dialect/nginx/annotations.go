@@ -2,6 +2,7 @@ package nginx
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -79,7 +80,7 @@ func readAnnotations(ing *networkingv1.Ingress, c *Config) *settings {
 	for _, row := range rows {
 		row.read(&a)
 	}
-	for _, key := range sortedKeys(ing.Annotations) {
+	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
 		name, theirs := strings.CutPrefix(key, Prefix)
 		if theirs && riskOf(name) > c.risk {
 			s.ignored = name
@@ -446,7 +447,7 @@ func readHost(a *annotated) {
 		a.say("upstream-vhost", dialect.Same, ignoredValue)
 	case good:
 		a.out.host = value
-		if !plainHost(strings.ToLower(value)) {
+		if !hostName.MatchString(strings.ToLower(value)) {
 			a.say("upstream-vhost", dialect.Refused, "an ALB replaces the host by a host name, without variables")
 			return
 		}
@@ -527,15 +528,6 @@ func readTLS(a *annotated) {
 	if a.flagOrIgnored("ssl-passthrough", &a.out.passthrough) && a.out.passthrough {
 		a.say("ssl-passthrough", dialect.Refused, "an ALB ends TLS itself: a Service of type LoadBalancer with an NLB passes it on")
 	}
-}
-
-func sortedKeys(m map[string]string) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // others says what becomes of the annotations that no row reads.

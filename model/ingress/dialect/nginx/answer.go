@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -42,7 +41,6 @@ const (
 	ByForwarded   = "forwarded"           // it believes X-Forwarded headers
 	ByHost        = "host"                // it takes a dot off the end of a host
 	BySlash       = "slash"               // it adds a slash
-	ByRegex       = "regex"               // the host's paths are expressions
 	ByStatus      = "status pages"        // it has pages for its own health
 	ByDefaultTLS  = "default certificate" // it answers over HTTPS for a host without a certificate
 )
@@ -114,9 +112,6 @@ func (w *World) answer(q Question, uri string) Answer {
 		return out.by(w.servers[to].www, Prefix+"from-to-www-redirect")
 	}
 	s := w.serverOf(host)
-	if s.regex {
-		out.Via = append(out.Via, Cause{Key: ByRegex})
-	}
 	if s.host != catchAll && w.servers[host] != s && !s.covers(host) {
 		out = out.by(s.aliased, Prefix+"server-alias")
 	}
@@ -491,7 +486,7 @@ func (w *World) serverOf(host string) *server {
 // covers reports whether a host is one of a server as Fairlead reads it: its own, or an alias that is a host name.
 func (s *server) covers(host string) bool {
 	return slices.ContainsFunc(append([]string{s.host}, s.aliases...), func(h string) bool {
-		return plainHost(h) && routing.Host(h).Covers(routing.Host(host))
+		return hostName.MatchString(h) && routing.Host(h).Covers(routing.Host(host))
 	})
 }
 
@@ -620,21 +615,6 @@ func escaped(path string) string {
 		b.WriteByte(c)
 	}
 	return b.String()
-}
-
-// Less orders causes.
-func Less(a, b Cause) int {
-	return cmp.Or(strings.Compare(a.Ingress, b.Ingress), strings.Compare(a.Key, b.Key))
-}
-
-// QuestionOf returns the request for a URL.
-func QuestionOf(method, text string, port int32) (Question, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return Question{}, err
-	}
-	return Question{Request: routing.Request{Port: port, Host: u.Host, Path: cmp.Or(u.EscapedPath(), "/"), Method: method},
-		Secure: u.Scheme == "https", RawQuery: u.RawQuery}, nil
 }
 
 // Refuses reports whether Fairlead serves an Ingress of a name not at all.

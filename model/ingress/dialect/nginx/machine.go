@@ -150,7 +150,7 @@ func (w *World) nameUpstreams(members []*member) {
 	}
 	for _, m := range members {
 		if d := m.Spec.DefaultBackend; d != nil && d.Service != nil {
-			add(m, backendOf(m.Namespace, d.Service)) // again, whoever named it
+			add(m, backendOf(m.Namespace, d.Service)) // replaces one that an older Ingress made
 		}
 		for _, rule := range m.Spec.Rules {
 			if rule.HTTP == nil {

@@ -2,8 +2,8 @@ package nginx
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -142,7 +141,7 @@ func (r *writer) tellConfig() {
 
 // tellLost says which of the paths another one goes before.
 func (r *writer) tellLost() {
-	for _, field := range sortedKeysOf(r.m.lost) {
+	for _, field := range slices.Sorted(maps.Keys(r.m.lost)) {
 		r.tellBefore(field, r.m.lost[field])
 	}
 }
@@ -154,15 +153,6 @@ func (r *writer) tellBefore(field string, l *location) {
 		by = cmp.Or(l.field, "the default backend") + " of Ingress " + l.of.key()
 	}
 	r.say(field, dialect.Same, "%s goes first, as with ingress-nginx", by)
-}
-
-func sortedKeysOf(m map[string]*location) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // write writes the rules: a host for each server that the Ingress names, with its locations.
@@ -192,7 +182,7 @@ func (r *writer) server(host, field string) {
 	hosts := []string{strings.TrimPrefix(host, catchAll)}
 	if s.ownsAliases(r.m) {
 		for _, alias := range s.aliases {
-			if !plainHost(alias) {
+			if !hostName.MatchString(alias) {
 				r.say(Prefix+"server-alias", dialect.Refused, "%s is no host name: an ALB's rules have hosts, and wildcards for one label",
 					alias)
 				continue
@@ -200,7 +190,7 @@ func (r *writer) server(host, field string) {
 		}
 	}
 	for _, alias := range s.aliases {
-		if plainHost(alias) && r.serverOf(alias) == s { // another one may have it, too
+		if hostName.MatchString(alias) && r.serverOf(alias) == s { // another one may have it, too
 			hosts = append(hosts, alias)
 		}
 	}
@@ -221,7 +211,7 @@ func (r *writer) server(host, field string) {
 				r.location(s, h, l, field)
 			}
 		}
-		r.slashes(s, field)
+		r.slashes(s)
 	}
 	if s.www == r.m {
 		r.fromWWW(host, field)
@@ -232,10 +222,6 @@ func (r *writer) server(host, field string) {
 // ownsAliases reports whether an Ingress gave a server its aliases.
 func (s *server) ownsAliases(m *member) bool {
 	return len(s.aliases) > 0 && slices.ContainsFunc(s.aliases, func(a string) bool { return slices.Contains(m.aliases, a) })
-}
-
-func plainHost(host string) bool {
-	return hostName.MatchString(host)
 }
 
 // location writes a location as paths of a host.
@@ -329,13 +315,13 @@ func (r *writer) pathOf(s *server, l *location, field string) networkingv1.HTTPI
 		r.say(field, dialect.Refused, "ingress-nginx reads the paths of this host as expressions, and this one is none that an ALB "+
 			"takes: %s", why)
 	}
-	r.set(settingsof.ImplementationSpecific, v1alpha1.ReadRegexPrefix, r.regexOrigin(s))
+	r.set(settingsof.ImplementationSpecific, v1alpha1.ReadRegexPrefix, r.regexOrigin())
 	text := strings.ReplaceAll(strings.TrimPrefix(s.textOf(l), "/"), "%", "%25")
 	return networkingv1.HTTPIngressPath{Path: "/(?i)" + text, PathType: &other}
 }
 
 // regexOrigin returns the annotation of the Ingress that makes the paths of a host expressions; "" for that of another one.
-func (r *writer) regexOrigin(*server) string {
+func (r *writer) regexOrigin() string {
 	switch {
 	case r.m.regex:
 		return Prefix + "use-regex"
@@ -591,7 +577,7 @@ func (r *writer) nameOf(v variant) string {
 	if v.service != nil {
 		v.spec.Services = []v1alpha1.WeightedService{{Name: v.service.Name, Port: v1alpha1.ServicePort(v.service.Port)}}
 	}
-	key := compact(v.spec) + compact(v.when)
+	key := dialect.JSON(v.spec) + dialect.JSON(v.when)
 	if name, known := r.names[key]; known {
 		return name
 	}
@@ -620,7 +606,7 @@ func (r *writer) nameOf(v variant) string {
 }
 
 // slashes writes the redirects to paths with a slash behind them.
-func (r *writer) slashes(s *server, field string) {
+func (r *writer) slashes(s *server) {
 	if s.regex {
 		return
 	}
@@ -635,7 +621,6 @@ func (r *writer) slashes(s *server, field string) {
 			r.add(networkingv1.HTTPIngressPath{Path: routing.Sendable(twin), PathType: &exact}, to, l.field)
 		}
 	}
-	_ = field
 }
 
 func (l *location) denied() bool { return l.of != nil && l.of.denied != "" }
@@ -646,7 +631,7 @@ func (r *writer) fromWWW(host, field string) {
 		if to != host {
 			continue
 		}
-		if !plainHost(from) {
+		if !hostName.MatchString(from) {
 			continue
 		}
 		prefix := networkingv1.PathTypePrefix
@@ -683,10 +668,10 @@ func (r *writer) finish() {
 	ing := r.out.Ingress
 	ing.Spec.Rules = r.rules
 	if len(r.backends) > 0 {
-		r.putAll(settingsof.Backends, text(r.backends), settingsof.LongestBackends)
+		r.putAll(settingsof.Backends, dialect.YAML(r.backends), settingsof.LongestBackends)
 	}
 	if len(r.when) > 0 {
-		r.putAll(settingsof.RequestConditions, text(r.when), settingsof.Longest)
+		r.putAll(settingsof.RequestConditions, dialect.YAML(r.when), settingsof.Longest)
 	}
 	if r.secure {
 		origin := Prefix + "ssl-redirect"
@@ -756,25 +741,4 @@ func covers(hosts []string, host string) bool {
 	return slices.ContainsFunc(hosts, func(h string) bool {
 		return strings.EqualFold(h, host) || strings.EqualFold(h, "*."+rest)
 	})
-}
-
-func compact(value any) string {
-	out, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // values of the API
-	}
-	return string(out)
-}
-
-// text returns a value as YAML, with the names that it has in JSON.
-func text(value any) string {
-	var plain any
-	if err := json.Unmarshal([]byte(compact(value)), &plain); err != nil {
-		panic(err)
-	}
-	out, err := yaml.Marshal(plain)
-	if err != nil {
-		panic(err)
-	}
-	return string(out)
 }

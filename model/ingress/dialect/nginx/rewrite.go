@@ -70,8 +70,8 @@ func beforeQuery(text string) (string, string) {
 		case '.':
 			b.WriteString("[^?]")
 		case '[':
-			end := classEnd(text[i:])
-			if end == 0 {
+			end, posix := routing.ClassLength(text[i:])
+			if end == 0 || posix {
 				return "", "the path has a class that is not read: [:…:], or one without an end"
 			}
 			class := text[i : i+end]
@@ -105,25 +105,6 @@ func beforeQuery(text string) (string, string) {
 func spansQuestion(class string) bool {
 	re, err := regexp.Compile(`\A` + class + `\z`)
 	return err != nil || re.MatchString("?")
-}
-
-// classEnd returns the length of the class that a text begins with; 0 for none.
-func classEnd(text string) int {
-	at := 1
-	if strings.HasPrefix(text[at:], "^") {
-		at++
-	}
-	for first := at; at < len(text); at++ {
-		switch {
-		case text[at] == '\\':
-			at++
-		case text[at] == ']' && at > first:
-			return at + 1
-		case strings.HasPrefix(text[at:], "[:"):
-			return 0
-		}
-	}
-	return 0
 }
 
 // isExpression reports whether a path of a host with expressions can be read: by Go, and with the meaning that PCRE gives it.

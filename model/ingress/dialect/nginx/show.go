@@ -49,7 +49,7 @@ var byItself = map[string]string{ByNormalising: "spec.rules[].http.paths[].path"
 // for which it makes a difference.
 func (w *World) showAll() {
 	told := map[string]bool{}
-	for _, key := range sortedWriters(w.writers) {
+	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
 		r := w.writers[key]
 		if r.m.ignored == "" && !r.out.Refuses() {
 			w.show(r, told)
@@ -153,9 +153,7 @@ func (w *World) Differences(q Question) (out []Cause) {
 			slices.ContainsFunc(a.Via, func(c Cause) bool { return c.Key == Prefix+"ssl-redirect" }) {
 			continue // it is redirected, where nginx has an exception
 		}
-		if c.Key != ByRegex {
-			return append(out, c)
-		}
+		return append(out, c)
 	}
 	return append(out, Cause{Ingress: a.Of, Key: "spec.rules"})
 }
@@ -259,7 +257,7 @@ func (a *asker) askServer(s *server) {
 	}
 	for _, alias := range s.aliases {
 		for _, l := range s.locations {
-			if plainHost(alias) && l.of == a.m {
+			if hostName.MatchString(alias) && l.of == a.m {
 				a.ask(strings.Replace(alias, "*", "any", 1), pathsFor(l, s.regex)[0], "", false)
 			}
 		}

@@ -2,6 +2,7 @@ package nginx
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 // tableOf returns the table of what Ingresses are read as.
 func (w *World) tableOf(readings map[string]*writer) *precedence.Table {
 	c := routing.Config{Listeners: []routing.Listener{{Port: 80, Protocol: routing.HTTP}, {Port: 443, Protocol: routing.HTTPS}}}
-	for _, key := range sortedWriters(readings) {
+	for _, key := range slices.Sorted(maps.Keys(readings)) {
 		r := readings[key]
 		owner := routing.Owner{Namespace: r.m.Namespace, Name: r.m.Name, Created: r.m.CreationTimestamp.Time}
 		c.Members = append(c.Members, owner)
@@ -57,15 +58,6 @@ func (w *World) tableOf(readings map[string]*writer) *precedence.Table {
 		}
 	}
 	return precedence.New(c)
-}
-
-func sortedWriters(all map[string]*writer) []string {
-	out := make([]string, 0, len(all))
-	for key := range all {
-		out = append(out, key)
-	}
-	slices.Sort(out)
-	return out
 }
 
 func (r *writer) actionOf(p *networkingv1.HTTPIngressPath) routing.Action {
