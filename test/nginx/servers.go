@@ -256,7 +256,7 @@ func (w *world) uniqueAliases() {
 	}
 }
 
-// fill adds the paths of all Ingresses, canaries among them, as far as their upstream is nobody's canary.
+// fill adds the paths of all Ingresses, also of canaries, except those whose upstream a canary made.
 func (w *world) fill() {
 	for _, ingress := range w.ingresses {
 		for _, rule := range ingress.Spec.Rules {
@@ -317,7 +317,7 @@ func (u *upstream) stick(ingress *readIngress, host, path string, aliases []stri
 }
 
 // mergeCanaries hangs the upstreams of canaries on those of equal host, path and type. An upstream that finds none is
-// deleted, whoever else uses it.
+// deleted, even if other Ingresses use it.
 func (w *world) mergeCanaries() {
 	canaries := slices.DeleteFunc(slices.Clone(w.ingresses), func(i *readIngress) bool { return !i.settings.canary.enabled })
 	if len(canaries) == len(w.ingresses) {
