@@ -134,18 +134,24 @@ func (r Redirect) IsCircle(protocol string, port int32, host Host, p Path) bool 
 // Location returns the URL of the redirect for a request over a protocol ("http", "https") with a
 // raw query.
 func (r Redirect) Location(req Request, protocol, query string) string {
-	port := strconv.Itoa(int(req.Port))
-	fill := strings.NewReplacer(
-		"#{protocol}", protocol, "#{host}", req.Hostname(), "#{port}", port,
-		"#{path}", strings.TrimPrefix(req.Path, "/"), "#{query}", query)
-	scheme := fill.Replace(or(r.Scheme, protocol))
-	host := fill.Replace(or(r.Host, req.Hostname()))
-	if at := fill.Replace(or(r.Port, port)); at != map[string]string{"http": "80",
-		"https": "443"}[scheme] {
-		host += ":" + at
+	own, host, path := strconv.Itoa(int(req.Port)), req.Hostname(), strings.TrimPrefix(req.Path, "/")
+	fill := func(text, otherwise string) string {
+		switch {
+		case text == "":
+			return otherwise
+		case !strings.Contains(text, "#{"):
+			return text
+		}
+		return strings.NewReplacer("#{protocol}", protocol, "#{host}", host, "#{port}", own, "#{path}", path,
+			"#{query}", query).Replace(text)
 	}
-	location := scheme + "://" + host + fill.Replace(or(r.Path, "/#{path}"))
-	if q := fill.Replace(or(r.Query, "#{query}")); q != "" {
+	scheme, port := fill(r.Scheme, protocol), fill(r.Port, own)
+	location := scheme + "://" + fill(r.Host, host)
+	if !(scheme == "http" && port == "80" || scheme == "https" && port == "443") {
+		location += ":" + port
+	}
+	location += fill(r.Path, "/"+path)
+	if q := fill(r.Query, query); q != "" {
 		location += "?" + q
 	}
 	return location

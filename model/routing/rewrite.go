@@ -20,26 +20,32 @@ type Rewrite struct {
 }
 
 // Apply returns the host and the URL, without scheme and authority, that a backend gets.
-func (r Rewrite) Apply(host, url string) (newHost, newURL string) {
-	return replace(r.Host, r.HostReplacement, host), replace(r.URL, r.URLReplacement, url)
+func (r Rewrite) Apply(host, url string) (newHost, newURL string) { return r.Compile()(host, url) }
+
+// Compile returns Apply, for many requests.
+func (r Rewrite) Compile() func(host, url string) (newHost, newURL string) {
+	newHost, newURL := replacer(r.Host, r.HostReplacement), replacer(r.URL, r.URLReplacement)
+	return func(host, url string) (string, string) { return newHost(host), newURL(url) }
 }
 
 // groupNumber matches a group in a replacement. A cloud ends the number after one digit, which
 // needs braces in Go.
 var groupNumber = regexp.MustCompile(`\$([0-9])`)
 
-// replace replaces the first match. A pattern that does not compile matches nothing.
-func replace(pattern, replacement, text string) string {
+// replacer replaces the first match. A pattern that does not compile matches nothing.
+func replacer(pattern, replacement string) func(text string) string {
 	re, err := regexp.Compile(pattern)
 	if pattern == "" || err != nil {
-		return text
+		return func(text string) string { return text }
 	}
-	at := re.FindStringSubmatchIndex(text)
-	if at == nil {
-		return text
+	replacement = groupNumber.ReplaceAllString(replacement, "$${$1}")
+	return func(text string) string {
+		at := re.FindStringSubmatchIndex(text)
+		if at == nil {
+			return text
+		}
+		return text[:at[0]] + string(re.ExpandString(nil, replacement, text, at)) + text[at[1]:]
 	}
-	filled := re.ExpandString(nil, groupNumber.ReplaceAllString(replacement, "$${$1}"), text, at)
-	return text[:at[0]] + string(filled) + text[at[1]:]
 }
 
 // CheckReplacement returns the error in a pattern and its replacement. A pattern has to begin with
