@@ -393,15 +393,18 @@ func (q Question) cookie(name string) (string, bool) {
 
 // rewrite replaces a path. A status is that of a redirect to the new text.
 func (l *location) rewrite(uri, query string) (newURI, newQuery string, status int) {
-	re, err := regexp.Compile("(?i)" + l.text)
-	if err != nil {
+	if l.replaced == nil {
+		l.replaced = &replaced{to: groups.ReplaceAllString(l.of.rewrite, "$${$1}")}
+		l.replaced.Regexp, _ = regexp.Compile("(?i)" + l.text)
+	}
+	if l.replaced.Regexp == nil {
 		return uri, query, 0
 	}
-	at := re.FindStringSubmatchIndex(uri)
+	at := l.replaced.FindStringSubmatchIndex(uri)
 	if at == nil {
 		return uri, query, 0
 	}
-	target := string(re.ExpandString(nil, groups.ReplaceAllString(l.of.rewrite, "$${$1}"), uri, at))
+	target := string(l.replaced.ExpandString(nil, l.replaced.to, uri, at))
 	if strings.HasPrefix(l.of.rewrite, "http://") || strings.HasPrefix(l.of.rewrite, "https://") {
 		if query != "" {
 			target += "?" + query
@@ -412,6 +415,12 @@ func (l *location) rewrite(uri, query string) (newURI, newQuery string, status i
 }
 
 var groups = regexp.MustCompile(`\$([0-9])`)
+
+// replaced has the expression of a rewrite, and its target in Go's words.
+type replaced struct {
+	*regexp.Regexp
+	to string
+}
 
 // names has the servers by their names, in nginx's order (src/http/ngx_http_variables.c and the documentation of server_name).
 type names struct {
@@ -494,7 +503,7 @@ func (s *server) covers(host string) bool {
 var wordLabel = regexp.MustCompile(`^[\w-]+$`)
 
 // find returns the location of a path, or whether nginx adds a slash to it.
-func (s *server) find(uri string, asRead bool) (found *location, slash bool) { // best is never nil: a server has a location for "/"
+func (s *server) find(uri string, asRead bool) (found *location, slash bool) {
 	if s.regex {
 		for _, l := range s.locations {
 			// One that Go does not read may match: its Ingress is refused.
@@ -504,39 +513,24 @@ func (s *server) find(uri string, asRead bool) (found *location, slash bool) { /
 		}
 		return nil, false
 	}
-	var best *location
-	long := 0
-	for _, l := range s.locations {
-		if asRead && !l.reachable() {
-			continue
-		}
-		for _, name := range s.namesOf(l) {
-			switch path, exact := strings.CutPrefix(name, "= "); {
-			case exact && path == uri:
-				return l, false
-			case exact:
-			case strings.HasPrefix(uri, path) && len(path) > long:
-				best, long = l, len(path)
+	counts := func(l *location) bool { return l != nil && (!asRead || l.reachable) }
+	if l := s.exactly[uri]; counts(l) {
+		return l, false
+	}
+	for end := len(uri); end > 0; end = strings.LastIndexByte(uri[:end-1], '/') + 1 { // there is one for "/"
+		if found = s.below[uri[:end]]; counts(found) {
+			if end == len(uri) {
+				return found, false
 			}
+			break
 		}
 	}
-	for _, l := range s.locations {
-		if l.of == nil || l.of.denied != "" || asRead && !l.reachable() || slices.Contains(s.namesOf(best), uri) {
-			continue
-		}
-		for _, name := range s.namesOf(l) {
-			if strings.TrimPrefix(name, "= ") == uri+"/" {
-				return l, true
-			}
+	for _, l := range []*location{s.exactly[uri+"/"], s.below[uri+"/"]} {
+		if counts(l) && l.of != nil && l.of.denied == "" {
+			return l, true
 		}
 	}
-	return best, false
-}
-
-// reachable reports whether a request can have the path of a location: it has neither repeated slashes nor dots.
-func (l *location) reachable() bool {
-	uri, ok := normalise(strings.ReplaceAll(l.text, "%", "%25"))
-	return ok && uri == l.text
+	return found, false
 }
 
 // expressionOf returns the expression of a location of a server with expressions.

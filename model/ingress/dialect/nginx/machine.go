@@ -30,8 +30,9 @@ type World struct {
 	// certificate returns the names in the certificate of a Secret; nil if there is none. Otherwise are those that it has if Secrets
 	// are unknown.
 	certificate func(namespace, secret string, otherwise []string) []string
-	writers     map[string]*writer    // of all Ingresses that the controller does not ignore
-	table       *precedence.Table     // what Fairlead answers with them
+	writers     map[string]*writer // of all Ingresses that the controller does not ignore
+	table       *precedence.Table  // what Fairlead answers with them
+	rewrites    map[*routing.Rewrite]func(host, target string) (string, string)
 	onTLS       map[routing.Host]bool // the hosts that it serves over HTTPS
 }
 
@@ -80,6 +81,8 @@ type server struct {
 	www       *member
 	aliased   *member // that gave it its aliases
 	broken    string  // why nginx cannot load it
+	// exactly and below have the locations of nginx for one path, and for all that begin alike, unless they are expressions.
+	exactly, below map[string]*location
 }
 
 // A location answers for paths of a server.
@@ -93,7 +96,9 @@ type location struct {
 	// expression is that of a server with expressions, once it is needed.
 	expression *regexp.Regexp
 	compiled   bool
-	plain      bool // neither redirects nor rewrites, as that of an Ingress without rules
+	replaced   *replaced // what a rewrite does, once it is needed
+	reachable  bool      // a request can have its path: it has neither repeated slashes nor dots
+	plain      bool      // neither redirects nor rewrites, as that of an Ingress without rules
 }
 
 // NewWorld returns what ingress-nginx serves for Ingresses.
@@ -101,7 +106,8 @@ func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalance
 	certificate func(namespace, secret string, otherwise []string) []string) *World {
 	w := &World{Config: c, class: class, certificate: certificate, servers: map[string]*server{}, upstreams: map[backend]*upstream{},
 		ingresses: map[string]*member{}, withTLS: map[string][]*member{}, redirects: map[string]string{},
-		writers: map[string]*writer{}, onTLS: map[routing.Host]bool{}}
+		writers: map[string]*writer{}, rewrites: map[*routing.Rewrite]func(string, string) (string, string){},
+		onTLS: map[routing.Host]bool{}}
 	members := make([]*member, 0, len(all))
 	for _, ing := range all {
 		m := &member{ing, readAnnotations(ing, &w.Config), map[string]*location{}, nil}
@@ -360,19 +366,40 @@ func (s *server) sort() {
 	s.locations = slices.Concat(s.split()...)
 	for _, l := range s.locations {
 		s.regex = s.regex || l.rewrites() || l.of != nil && !l.plain && l.of.regex
+		uri, ok := normalise(strings.ReplaceAll(l.text, "%", "%25"))
+		l.reachable = ok && uri == l.text
 	}
 	if s.regex {
 		return
 	}
-	names := map[string]bool{}
+	s.exactly, s.below = map[string]*location{}, map[string]*location{}
 	for _, l := range s.locations {
-		for _, name := range s.namesOf(l) {
-			if names[name] {
-				s.broken = "nginx refuses two locations " + name
-			}
-			names[name] = true
+		if l.exact {
+			s.name(s.exactly, l.text, "= "+l.text, l)
 		}
 	}
+	for _, l := range s.locations {
+		if l.exact {
+			continue
+		}
+		below := l.text
+		if !strings.HasSuffix(below, "/") {
+			below += "/"
+			if s.exactly[l.text] == nil || !s.exactly[l.text].exact {
+				s.name(s.exactly, l.text, "= "+l.text, l)
+			}
+		}
+		s.name(s.below, below, below, l)
+	}
+}
+
+// name gives a location of nginx to one of the server.
+func (s *server) name(among map[string]*location, path, name string, l *location) {
+	if among[path] != nil {
+		s.broken = "nginx refuses two locations " + name
+		return
+	}
+	among[path] = l
 }
 
 // split divides Prefix paths that are rewritten to themselves: the location for what is below such a path rewrites, too, as its own
@@ -393,25 +420,6 @@ func (s *server) split() (out [][]*location) {
 		out = append(out, []*location{&below, &itself})
 	}
 	return out
-}
-
-// namesOf returns the locations of nginx that a location of a server without expressions becomes: with = in front of those for
-// one path.
-func (s *server) namesOf(l *location) []string {
-	switch {
-	case l.text == "/" && !l.exact:
-		return []string{"/"}
-	case l.exact:
-		return []string{"= " + l.text}
-	}
-	below := l.text
-	if !strings.HasSuffix(below, "/") {
-		below += "/"
-	}
-	if slices.ContainsFunc(s.locations, func(o *location) bool { return o.exact && o.text == l.text }) {
-		return []string{below}
-	}
-	return []string{below, "= " + l.text}
 }
 
 // rewrites reports whether a location replaces paths.
@@ -445,12 +453,16 @@ func (w *World) makeRedirects() {
 		if s.www == nil {
 			continue
 		}
-		from, is := strings.CutPrefix(host, "www.")
-		if !is {
-			from = "www." + host
-		}
-		if w.servers[from] == nil {
+		if from := otherName(host); w.servers[from] == nil {
 			w.redirects[from] = host
 		}
 	}
+}
+
+// otherName returns a host with www., or without.
+func otherName(host string) string {
+	if from, is := strings.CutPrefix(host, "www."); is {
+		return from
+	}
+	return "www." + host
 }

@@ -232,7 +232,7 @@ func (r *writer) location(s *server, host string, l *location, field string) {
 	if l.initial && !r.matters(s, l) {
 		return
 	}
-	if !s.regex && !l.reachable() {
+	if !s.regex && !l.reachable {
 		r.say(field, dialect.Same, "no request has this path: ingress-nginx compares paths without repeated slashes and dots")
 		return
 	}
@@ -613,7 +613,7 @@ func (r *writer) slashes(s *server) {
 	exact := networkingv1.PathTypeExact
 	for _, l := range s.locations {
 		twin := strings.TrimSuffix(l.text, "/")
-		if l.of != r.m || l.denied() || !l.reachable() || twin == l.text || twin == "" {
+		if l.of != r.m || l.denied() || !l.reachable || twin == l.text || twin == "" {
 			continue
 		}
 		if _, slash := s.find(twin, true); slash {
@@ -627,19 +627,15 @@ func (l *location) denied() bool { return l.of != nil && l.of.denied != "" }
 
 // fromWWW writes the host that leads to another one.
 func (r *writer) fromWWW(host, field string) {
-	for from, to := range r.redirects {
-		if to != host {
-			continue
-		}
-		if !hostName.MatchString(from) {
-			continue
-		}
-		prefix := networkingv1.PathTypePrefix
-		r.rules = append(r.rules, networkingv1.IngressRule{Host: from})
-		r.out.Fields[fmt.Sprintf("spec.rules[%d]", len(r.rules)-1)] = field
-		r.add(networkingv1.HTTPIngressPath{Path: "/", PathType: &prefix},
-			variant{spec: v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Host: host, StatusCode: 301}}}, field)
+	from := otherName(host)
+	if r.redirects[from] != host || !hostName.MatchString(from) {
+		return
 	}
+	prefix := networkingv1.PathTypePrefix
+	r.rules = append(r.rules, networkingv1.IngressRule{Host: from})
+	r.out.Fields[fmt.Sprintf("spec.rules[%d]", len(r.rules)-1)] = field
+	r.add(networkingv1.HTTPIngressPath{Path: "/", PathType: &prefix},
+		variant{spec: v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Host: host, StatusCode: 301}}}, field)
 }
 
 // appRoot writes the redirect of "/" of a host, which the first location that has one says.

@@ -60,22 +60,11 @@ func (w *World) showAll() {
 
 // show gives the changes of an Ingress requests that show them.
 func (w *World) show(r *writer, told map[string]bool) {
-	type seen struct {
-		Question
-		causes []Cause
-	}
-	var all []seen
-	for _, q := range w.candidates(r.m) {
-		if causes := w.Differences(q); len(causes) > 0 {
-			all = append(all, seen{q, causes})
+	w.candidates(r.m, func(q Question) {
+		for _, c := range w.Differences(q) {
+			r.showCause(c, q, told)
 		}
-	}
-	slices.SortStableFunc(all, func(a, b seen) int { return len(a.causes) - len(b.causes) }) // a request with one cause shows it best
-	for _, one := range all {
-		for _, c := range one.causes {
-			r.showCause(c, one.Question, told)
-		}
-	}
+	})
 }
 
 // showCause says that a cause changes the answer to a request, unless another request showed it.
@@ -108,7 +97,7 @@ func (r *writer) showCause(c Cause, q Question, told map[string]bool) {
 // Differences returns what leads to another answer of Fairlead to a request; nothing if it is the same.
 func (w *World) Differences(q Question) (out []Cause) {
 	a := w.Answer(q)
-	own := ResultOf(w.table, q)
+	own := w.Result(q)
 	if a.Result(q).Equal(own) {
 		return nil
 	}
@@ -127,7 +116,7 @@ func (w *World) Differences(q Question) (out []Cause) {
 	if plain := q; strings.HasSuffix(q.Hostname(), ".") {
 		plain.Host = strings.TrimSuffix(q.Hostname(), ".")
 		others := w.Differences(plain)
-		if !own.sameBut(ResultOf(w.table, plain)) || len(others) == 0 {
+		if !own.sameBut(w.Result(plain)) || len(others) == 0 {
 			return append(out, Cause{Key: ByHost})
 		}
 	}
@@ -203,9 +192,9 @@ func (m *member) requestOf(q Question) compare.Request {
 	return out
 }
 
-// candidates returns requests that tell most about an Ingress.
-func (w *World) candidates(m *member) []Question {
-	a := asker{World: w, m: m, client: netip.MustParseAddr("192.0.2.1")}
+// candidates asks the requests that tell most about an Ingress.
+func (w *World) candidates(m *member, ask func(Question)) {
+	a := asker{World: w, m: m, client: anyClient, answer: ask}
 	if allowed := without(m.allow, m.deny); len(allowed) > 0 {
 		a.client = allowed[0].Addr()
 	}
@@ -218,29 +207,34 @@ func (w *World) candidates(m *member) []Question {
 		a.ask(other, path, "", true)
 	}
 	a.ask(other+"..", "/", "", false)
-	return a.out
 }
 
-// An asker collects requests about an Ingress.
+// anyClient is the address of a client that no Ingress names.
+var anyClient = netip.MustParseAddr("192.0.2.1")
+
+// An asker makes requests about an Ingress.
 type asker struct {
 	*World
 	m      *member
 	client netip.Addr // that may connect
-	out    []Question
+	answer func(Question)
 }
 
-func (a *asker) ask(host, path, query string, secure bool) Question {
+func (a *asker) ask(host, path, query string, secure bool) {
+	a.answer(a.question(host, path, query, secure))
+}
+
+func (a *asker) question(host, path, query string, secure bool) Question {
 	q := Question{Request: routing.Request{Port: 80, Host: host, Path: path, Method: "GET", Source: a.client}, RawQuery: query}
 	if secure {
 		q.Port, q.Secure = 443, true
 	}
-	a.out = append(a.out, q)
 	return q
 }
 
 func (a *asker) with(q Question, name string, values ...string) {
 	q.Header = map[string][]string{name: values}
-	a.out = append(a.out, q)
+	a.answer(q)
 }
 
 // askServer asks about a server, and the locations of the Ingress there.
@@ -263,12 +257,13 @@ func (a *asker) askServer(s *server) {
 		}
 	}
 	host := strings.Replace(strings.Replace(s.host, catchAll, "any.example", 1), "*", "any", 1)
+	overTLS := a.overTLS(host)
 	for _, secure := range []bool{false, true} {
 		for _, l := range s.locations {
-			if l.of == a.m {
+			if l.of == a.m && (overTLS || !secure) {
 				a.askLocation(s, l, host, secure)
+				a.ask(host+".", pathsFor(l, s.regex)[0], "", secure)
 			}
-			a.ask(host+".", pathsFor(l, s.regex)[0], "", secure)
 		}
 	}
 	for _, path := range []string{"/.well-known/acme-challenge/x", "/", "/none", "/.."} {
@@ -276,36 +271,34 @@ func (a *asker) askServer(s *server) {
 	}
 	a.ask(host, "/", "a=b", false)
 	a.ask(host+":8080", "/", "", false)
-	if !a.overTLS(host) {
+	if !overTLS {
 		a.ask(host, pathsFor(s.locations[0], s.regex)[0], "", true)
 		a.ask(host, "/..", "", true)
 	}
-	for from, to := range a.redirects {
-		if to == s.host && s.www == a.m {
-			a.ask(from, "/", "", false)
-			a.ask(from, "/a/", "", false)
-		}
+	if from := otherName(s.host); s.www == a.m && a.redirects[from] == s.host {
+		a.ask(from, "/", "", false)
+		a.ask(from, "/a/", "", false)
 	}
 }
 
 // askLocation asks about a location of the Ingress.
 func (a *asker) askLocation(s *server, l *location, host string, secure bool) {
-	for _, path := range pathsFor(l, s.regex) {
+	paths := pathsFor(l, s.regex)
+	for _, path := range paths {
 		a.ask(host, path, "", secure)
 	}
-	path, near := pathsFor(l, s.regex)[0], pathsFor(l, s.regex)[1]
+	path, near := paths[0], paths[1]
 	a.ask(host+":8080", near, "", secure)
 	a.ask(host, path, "a=b", secure)
 	a.ask(host, path, "a=b/", secure)
-	q := a.ask(host, path, "", secure)
-	a.out[len(a.out)-1].Method = "POST"
+	q := a.question(host, path, "", secure)
 	a.with(q, "X-Forwarded-Proto", "https")
 	a.with(q, "X-Forwarded-Host", "other.example")
 	if len(a.m.deny)+len(a.m.allow) > 0 {
 		for _, from := range []string{"203.0.113.250", "10.255.255.254", "2001:db8::1"} {
 			other := q
 			other.Source = netip.MustParseAddr(from)
-			a.out = append(a.out, other)
+			a.answer(other)
 		}
 		a.with(q, "X-Forwarded-For", "203.0.113.250")
 		for _, p := range slices.Concat(a.m.deny, a.m.allow) {

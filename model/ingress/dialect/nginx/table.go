@@ -133,6 +133,10 @@ type Result struct {
 
 // ResultOf returns what a table of Fairlead answers a request.
 func ResultOf(t *precedence.Table, q Question) Result {
+	return resultOf(t, q, func(r *routing.Rewrite) func(string, string) (string, string) { return r.Compile() })
+}
+
+func resultOf(t *precedence.Table, q Question, compiled func(*routing.Rewrite) func(string, string) (string, string)) Result {
 	o := t.Match(q.Request)
 	a := o.Action
 	switch {
@@ -143,7 +147,7 @@ func ResultOf(t *precedence.Table, q Question) Result {
 	}
 	out := Result{Host: q.Host, Target: q.target()}
 	if a.Rewrite != nil {
-		out.Host, out.Target = a.Rewrite.Apply(q.Host, q.target())
+		out.Host, out.Target = compiled(a.Rewrite)(q.Host, q.target())
 	}
 	for _, w := range a.Forward {
 		service, port, _ := strings.Cut(string(w.Backend), ":")
@@ -156,7 +160,15 @@ func ResultOf(t *precedence.Table, q Question) Result {
 }
 
 // Result returns what Fairlead answers a request.
-func (w *World) Result(q Question) Result { return ResultOf(w.table, q) }
+func (w *World) Result(q Question) Result { return resultOf(w.table, q, w.compiled) }
+
+// compiled returns a rewrite of the table, which is compiled once.
+func (w *World) compiled(r *routing.Rewrite) func(host, target string) (string, string) {
+	if w.rewrites[r] == nil {
+		w.rewrites[r] = r.Compile()
+	}
+	return w.rewrites[r]
+}
 
 // Result returns the answer of nginx in a form that can be compared.
 func (a Answer) Result(q Question) Result {
