@@ -38,10 +38,10 @@ gives to load balancers are known, except where two of them begin alike; --load-
 With --write, the Ingresses that are served are written with annotations of Fairlead alone, and so are
 their Services and classes, which need no dialect. Comments and the order of fields are kept. Before
 that, what would be written is compiled and compared with what the dialect makes of the originals, over
-all requests and all settings. If anything differs, or is not decided, or an Ingress that is refused would
-be served without the dialect, nothing is written. The report has
-the attestation: the digests of both, and how many routes were compared. The controller of
-an IngressClass cannot be changed: delete the object, and make the new one.
+all requests and all settings. If anything differs, or is not decided, nothing is written. The report has
+the attestation: the digests of both, and how many routes were compared. An Ingress that is refused stays
+with the other controller, and the others get a class fairlead-NAME. If none is refused, the class keeps its
+name. The controller of an IngressClass cannot be changed then: delete the object, and make the new one.
 
 Exit code 0: all is the same; 2: something is changed or dropped, or a line of the logs disagrees; 3: an
 Ingress is refused; 1: an error, or no Ingress has such a class, or nothing is written.`
@@ -122,6 +122,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
+	bare := found // without the Secrets that are assumed
 	tables, _, notes, err := found.compileAssuming(cmd, with)
 	if err != nil {
 		return err
@@ -138,12 +139,14 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	}
 	var unwritten error
 	if m.write != "" {
-		report.Attestation, unwritten = m.writeTo(cmd, with, found, places)
+		report.Attestation, unwritten = m.writeTo(cmd, with, bare, places)
 	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
 		return err
 	}
 	switch {
+	case unwritten != nil && len(found.problems) > 0:
+		return errors.Join(leftOut(found.problems), unwritten)
 	case unwritten != nil:
 		return unwritten
 	case len(found.problems) > 0:

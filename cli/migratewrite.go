@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/requests"
+	of "fairlead.dev/fairlead/model/settings"
 )
 
 // This file writes Ingresses that migrate in the words of Fairlead. Nothing is written before it is
@@ -50,6 +52,8 @@ type attestation struct {
 	Written   string `json:"written"`   // that of the written manifests
 	// Classes of requests are the routes for each host on each port.
 	Classes int `json:"classes"`
+	// Renamed has the names of classes that were written under a name of their own: the original ones.
+	Renamed classNames `json:"renamed,omitempty"`
 	// Routing has the tables of the dialect, as diff reads those of a plan.
 	Routing *saved.State `json:"routing"`
 	// Settings are those that the originals have, of each load balancer.
@@ -64,6 +68,43 @@ func (a attestation) String() string {
 	return fmt.Sprintf("compared %s of requests, and all are answered the same; originals %s, written %s",
 		map[bool]string{true: "1 class", false: fmt.Sprintf("%d classes", a.Classes)}[a.Classes == 1],
 		a.Originals, a.Written)
+}
+
+// classNames are the original names of classes, by the name under which they are written. The Ingresses that are refused stay in
+// the original class, and so with the other controller.
+type classNames map[string]string
+
+// restored returns objects with the original names of classes, in place of what is left in these.
+func (n classNames) restored(o ingress.Objects) ingress.Objects {
+	stays := func(class string) bool {
+		return slices.Contains(slices.Collect(maps.Values(n)), class)
+	}
+	o.IngressClasses = slices.DeleteFunc(slices.Clone(o.IngressClasses), func(c *networkingv1.IngressClass) bool { return stays(c.Name) })
+	o.Ingresses = slices.DeleteFunc(slices.Clone(o.Ingresses), func(i *networkingv1.Ingress) bool { return stays(ingress.ClassName(i)) })
+	for i, c := range o.IngressClasses {
+		if name, is := n[c.Name]; is {
+			o.IngressClasses[i] = c.DeepCopy()
+			o.IngressClasses[i].Name = name
+		}
+	}
+	for i, ing := range o.Ingresses {
+		if name, is := n[ingress.ClassName(ing)]; is {
+			o.Ingresses[i] = inClass(ing, name)
+		}
+	}
+	return o
+}
+
+// inClass returns an Ingress in another class.
+func inClass(ing *networkingv1.Ingress, class string) *networkingv1.Ingress {
+	out := ing.DeepCopy()
+	delete(out.Annotations, of.IngressClass)
+	out.Spec.IngressClassName = &class
+	return out
+}
+
+func nameOf(ing *networkingv1.Ingress) ingress.Name {
+	return ingress.Name{Namespace: ing.Namespace, Name: ing.Name}
 }
 
 // A manifest is a file that is written.
@@ -81,14 +122,14 @@ func (m *migrating) writeTo(cmd *cobra.Command, with access.Clouds, from side, p
 	if there, err := os.ReadDir(m.write); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, fmt.Errorf("--write: %s is not an empty directory", m.write))
 	}
-	files, err := from.ownManifests(places)
+	files, renamed, err := from.ownManifests(places)
 	if err != nil {
 		return nil, fmt.Errorf("--write: %w", err)
 	}
 	if len(files) == 0 {
 		return nil, errors.New("--write: no Ingress is served, so there is nothing to write")
 	}
-	attested, err := from.attest(cmd, with, files)
+	attested, err := from.attest(cmd, with, files, renamed)
 	if err != nil {
 		return nil, fmt.Errorf("--write: nothing is written: %w", err)
 	}
@@ -138,56 +179,86 @@ func fileName(parts ...string) string {
 }
 
 // ownManifests returns manifests for the Ingresses of classes with a dialect that are served, and for
-// their classes and Services. Those that are in files keep the comments and the order of their authors.
-func (s side) ownManifests(places manifests.Places) ([]manifest, error) {
+// their classes and Services. Those that are in files keep the comments and the order of their authors. A class with Ingresses that
+// are refused gets another name.
+func (s side) ownManifests(places manifests.Places) ([]manifest, classNames, error) {
 	files := map[string]runtime.Object{}
 	snapshots, _ := ingress.Place(s.objects, s.options)
+	names := s.writtenNames(snapshots)
 	for _, snapshot := range snapshots {
 		if len(snapshot.Readings) == 0 {
 			continue
 		}
 		for name, reading := range snapshot.Readings {
-			own := *reading.Ingress
+			own := reading.Ingress.DeepCopy()
+			if class := names[snapshot.Class.Name]; class != snapshot.Class.Name {
+				own = inClass(own, class)
+			}
 			own.Status = networkingv1.IngressStatus{}
-			files[fileName("ingress", name.Namespace, name.Name)] = &own
+			files[fileName("ingress", name.Namespace, name.Name)] = own
 		}
 		for _, service := range snapshot.Services {
 			if !slices.Contains(s.objects.Services, service) { // it has annotations of its own now
 				files[fileName("service", service.Namespace, service.Name)] = ofService(service)
 			}
 		}
-		s.addClass(files, snapshot.Class.Name)
+		s.addClass(files, snapshot.Class.Name, names[snapshot.Class.Name])
+	}
+	renamed := classNames{}
+	for class, name := range names {
+		if class != name {
+			renamed[name] = class
+		}
 	}
 	var out []manifest
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		fields, err := fieldsToWrite(files[name])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if object, is := files[name].(metav1.Object); is && !s.live && manifests.IsGenerated(object) {
-			return nil, fmt.Errorf("%s has a generateName, so a cluster has it under another name, and what is written would be "+
+			return nil, nil, fmt.Errorf("%s has a generateName, so a cluster has it under another name, and what is written would be "+
 				"a second object: give it a name", objectOf(fields))
 		}
 		text, kept := places.Rewritten(objectOf(fields), fields)
 		if !kept {
 			if text, err = yaml.Marshal(fields); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		out = append(out, manifest{name, text})
 	}
-	return out, nil
+	return out, renamed, nil
 }
 
-// addClass adds the IngressClass of a class with a dialect, and its parameters with the defaults of
+// writtenNames returns the names under which classes are written: another one for a class of which an Ingress is refused.
+func (s side) writtenNames(snapshots []ingress.Snapshot) map[string]string {
+	served, out := map[ingress.Name]bool{}, map[string]string{}
+	for _, snapshot := range snapshots {
+		for name := range snapshot.Readings {
+			served[name], out[snapshot.Class.Name] = true, snapshot.Class.Name
+		}
+	}
+	lookup, _ := ingress.NewClassLookup(s.objects, s.options)
+	for name, reading := range ingress.Readings(s.objects, s.options) {
+		if class := lookup.Of(reading.Ingress, false).Class.Name; !served[name] && out[class] == class {
+			out[class] = unused("fairlead-"+class, func(name string) bool {
+				return slices.ContainsFunc(s.objects.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
+			})
+		}
+	}
+	return out
+}
+
+// addClass adds the IngressClass of a class with a dialect under a name, and its parameters with the defaults of
 // the dialect. Parameters that mean something else to another class stay as they are, and the class gets
 // its own.
-func (s side) addClass(files map[string]runtime.Object, name string) {
+func (s side) addClass(files map[string]runtime.Object, name, written string) {
 	at := slices.IndexFunc(s.objects.IngressClasses, func(c *networkingv1.IngressClass) bool { return c.Name == name })
 	class := s.objects.IngressClasses[at]
 	ref := parametersOf(class)
 	spec := ingress.FindClass(s.objects, s.options, name).LoadBalancerClassSpec
-	spec.Dialect = ""
+	spec.Dialect, spec.NGINX = "", nil
 	var object runtime.Object
 	metadata := &metav1.ObjectMeta{Name: ref.Name}
 	for _, c := range s.objects.LoadBalancerClasses {
@@ -215,7 +286,10 @@ func (s side) addClass(files map[string]runtime.Object, name string) {
 	}
 	class = class.DeepCopy()
 	class.Spec.Parameters = ref
-	files[fileName("class", name)] = class
+	if written != name {
+		class.ObjectMeta = metav1.ObjectMeta{Name: written}
+	}
+	files[fileName("class", written)] = class
 	files[fileName("parameters", strings.TrimPrefix(metadata.Namespace+"_", "_")+metadata.Name)] = object
 }
 
@@ -244,27 +318,35 @@ func (s side) meansOther(name string, ref *networkingv1.IngressClassParametersRe
 			return true
 		}
 		theirSpec := other.LoadBalancerClassSpec
-		theirSpec.Dialect, theirSpec.ProviderName = "", spec.ProviderName
+		theirSpec.Dialect, theirSpec.NGINX, theirSpec.ProviderName = "", nil, spec.ProviderName
 		return !equality.Semantic.DeepEqual(theirSpec, spec)
 	})
 }
 
 // unusedParameters returns a name for the parameters of a class that no object has.
 func (s side) unusedParameters(class string) string {
-	const longest = 240 // of 253, with an ending
-	for i := 1; ; i++ {
-		name := strings.TrimRight(class[:min(len(class), longest)], "-.") + "-migrated"
-		if i > 1 {
-			name += fmt.Sprint("-", i)
-		}
-		if !slices.ContainsFunc(s.objects.ClusterLoadBalancerClasses, func(c *v1alpha1.ClusterLoadBalancerClass) bool {
+	return unused(shortened(class)+"-migrated", func(name string) bool {
+		return slices.ContainsFunc(s.objects.ClusterLoadBalancerClasses, func(c *v1alpha1.ClusterLoadBalancerClass) bool {
 			return c.Name == name
-		}) && !slices.ContainsFunc(s.objects.LoadBalancerClasses, func(c *v1alpha1.LoadBalancerClass) bool {
+		}) || slices.ContainsFunc(s.objects.LoadBalancerClasses, func(c *v1alpha1.LoadBalancerClass) bool {
 			return c.Name == name
-		}) {
-			return name
-		}
+		})
+	})
+}
+
+// shortened returns a name with room for an ending.
+func shortened(name string) string {
+	const longest = 240 // of 253
+	return strings.TrimRight(name[:min(len(name), longest)], "-.")
+}
+
+// unused returns a name that is not taken, with a number if need be.
+func unused(name string, taken func(string) bool) string {
+	out := shortened(name)
+	for i := 2; taken(out); i++ {
+		out = fmt.Sprint(shortened(name), "-", i)
 	}
+	return out
 }
 
 // ofService returns a Service without what the cluster has given to it.
@@ -322,39 +404,9 @@ func fieldsToWrite(o runtime.Object) (map[string]any, error) {
 	return fields, nil
 }
 
-// servesWhatIsRefused returns an error if Ingresses that are refused, and so are not written, are served
-// once their class has no dialect.
-func (s side) servesWhatIsRefused(before side, own ingress.Objects) error {
-	written := map[string]bool{}
-	for _, ing := range own.Ingresses {
-		written[ing.Namespace+"/"+ing.Name] = true
-	}
-	var names []string
-	read := ingress.Readings(before.objects, before.options)
-	snapshots, _ := ingress.Place(s.objects, s.options)
-	for _, snapshot := range snapshots {
-		for _, m := range snapshot.Members {
-			name := ingress.Name{Namespace: m.Namespace, Name: m.Name}
-			if _, is := read[name]; is && !written[name.String()] && !slices.Contains(names, name.String()) {
-				names = append(names, name.String())
-			}
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	slices.Sort(names)
-	more := ""
-	if n := len(names) - mostShown; n > 0 {
-		names, more = names[:mostShown], fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("with the dialect, these Ingresses are refused, and without it the class would serve them: %s%s: correct or "+
-		"delete them first, or give them another class", strings.Join(names, ", "), more)
-}
-
 // attest compiles what there is once the manifests are applied to their originals, and compares both. An
 // error says what differs.
-func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest) (*attestation, error) {
+func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest, renamed classNames) (*attestation, error) {
 	var text bytes.Buffer
 	for _, f := range files {
 		text.WriteString("---\n")
@@ -366,13 +418,22 @@ func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest) (
 	}
 	after := s
 	after.objects = source.Applied(s.objects, own)
+	after.objects = renamed.restored(after.objects)
+	if len(renamed) > 0 { // what is refused stays in its class
+		written := map[ingress.Name]bool{}
+		for _, ing := range own.Ingresses {
+			written[nameOf(ing)] = true
+		}
+		read := ingress.Readings(s.objects, s.options)
+		after.objects.Ingresses = slices.DeleteFunc(after.objects.Ingresses, func(ing *networkingv1.Ingress) bool {
+			return read[nameOf(ing)] != nil && !written[nameOf(ing)]
+		})
+	}
 	after.objects.Dialects = maps.Clone(s.objects.Dialects)
 	for _, c := range own.IngressClasses {
-		delete(after.objects.Dialects, c.Name)
+		delete(after.objects.Dialects, cmp.Or(renamed[c.Name], c.Name))
 	}
-	if err := after.servesWhatIsRefused(s, own); err != nil {
-		return nil, err
-	}
+	bare, bareAfter := s, after // without the Secrets that are assumed
 	quiet := &cobra.Command{}
 	quiet.SetContext(cmd.Context())
 	quiet.SetErr(io.Discard) // the report has what is not served
@@ -393,17 +454,17 @@ func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest) (
 	if err := differing(found); err != nil {
 		return nil, err
 	}
-	before, err := s.saved(cmd, with)
+	before, err := bare.saved(cmd, with)
 	if err != nil {
 		return nil, err
 	}
-	written, err := after.saved(cmd, with)
+	written, err := bareAfter.saved(cmd, with)
 	if err != nil {
 		return nil, err
 	}
 	before.Secrets = written.Secrets // the same, in annotations that saved states know
 	return &attestation{Version: operator.Version(), Originals: digestOf(before.Tables, settings),
-		Written: digestOf(written.Tables, settingsAfter), Classes: found.Classes, Routing: &before,
+		Written: digestOf(written.Tables, settingsAfter), Classes: found.Classes, Renamed: renamed, Routing: &before,
 		Settings: settings}, nil
 }
 
@@ -484,7 +545,7 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	if err := v.RequireFiles(v.live); err != nil {
 		return err
 	}
-	before, settings, err := readAttestation(v.attestation)
+	before, made, err := readAttestation(v.attestation)
 	if err != nil {
 		return fmt.Errorf("--attestation %s: %w", v.attestation, err)
 	}
@@ -492,16 +553,25 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	if err != nil {
 		return err
 	}
+	after.objects = made.Renamed.restored(after.objects)
+	assumed := before.state.Assumed
+	if err := before.assumeAll(&after); err != nil {
+		return err
+	}
+	if err := before.giveAges(&after); err != nil {
+		return err
+	}
 	old, now, notes, err := bothTables(cmd, with, &before, &after)
 	if err != nil {
 		return err
 	}
+	saved.MakeAlike(assumed, old, now)
 	found := compare.Tables(old, now, requests.OfCommand)
 	others, err := after.settings(cmd, with)
 	if err != nil {
 		return err
 	}
-	found.Exposures = append(found.Exposures, otherSettings(settings, others)...)
+	found.Exposures = append(found.Exposures, otherSettings(made.Settings, others)...)
 	report := comparison.ReportOf(found, len(old)+len(now), comparison.ProblemsOf(nil, after.problems))
 	if !v.live {
 		report.NotCompared = notServed(&v.Input, len(now), notes, "")
@@ -520,8 +590,45 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	return nil
 }
 
+// assumeAll has the other side have the Secrets that a state assumes, and the state count them as existing.
+func (s *side) assumeAll(other *side) error {
+	if len(s.state.Assumed) == 0 {
+		return nil
+	}
+	state, assumed := *s.state, s.state.Assumed
+	state.Secrets = slices.Sorted(slices.Values(slices.Concat(state.Secrets, state.Assumed)))
+	state.Assumed, state.TablesWithoutAssumed = []string{}, nil
+	s.state = &state
+	return source.AddToBoth(&other.objects, &ingress.Objects{}, assumed)
+}
+
+// giveAges gives Ingresses without an age that of a state: what is applied in place of an Ingress keeps it.
+func (s *side) giveAges(to *side) error {
+	tables, err := s.state.Read()
+	if err != nil {
+		return err
+	}
+	ages := map[ingress.Name]time.Time{}
+	for _, t := range tables {
+		for _, n := range t.Names {
+			ages[ingress.Name{Namespace: n.Owner.Namespace, Name: n.Owner.Name}] = n.Owner.Created
+		}
+		for _, r := range t.Routes {
+			ages[ingress.Name{Namespace: r.Owner.Namespace, Name: r.Owner.Name}] = r.Owner.Created
+		}
+	}
+	to.objects.Ingresses = slices.Clone(to.objects.Ingresses)
+	for i, ing := range to.objects.Ingresses {
+		if age := ages[nameOf(ing)]; ing.CreationTimestamp.IsZero() && !age.IsZero() {
+			to.objects.Ingresses[i] = ing.DeepCopy()
+			to.objects.Ingresses[i].CreationTimestamp = metav1.NewTime(age)
+		}
+	}
+	return nil
+}
+
 // readAttestation reads an attestation in what migrate -o json has printed.
-func readAttestation(file string) (side, map[lb.Key]settingTexts, error) {
+func readAttestation(file string) (side, *attestation, error) {
 	text, err := manifests.ReadFile(file, saved.MostBytes)
 	if err != nil {
 		return side{}, nil, err
@@ -543,5 +650,5 @@ func readAttestation(file string) (side, map[lb.Key]settingTexts, error) {
 		return side{}, nil, fmt.Errorf("it was changed since, or printed by another version (%s): its "+
 			"digest is %s, and what it is of has %s", a.Version, a.Originals, made)
 	}
-	return side{state: a.Routing}, a.Settings, nil
+	return side{state: a.Routing}, a, nil
 }
