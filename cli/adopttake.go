@@ -73,7 +73,7 @@ func (p progress) lines() []string {
 		of    []string
 	}{
 		{"now", p.Holders}, {"in the way", p.Obstacles}, {"waits", p.Switch}, {"cannot be restored", p.Lost},
-		{"the controller will change", p.Changes},
+		{"the controller will change", p.Changes}, {"left", p.Left},
 	} {
 		for _, text := range list.of {
 			out = append(out, fmt.Sprintf("  %s: %s", list.title, text))

@@ -112,7 +112,9 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 			return did, err
 		}
 		did.State, did.Lost, did.Changes = record.State, adoption.Lost(record), adopt.Changed(seen, found.Tags)
-		did.Next = "fairlead release --yes gives it back"
+		if did.Next = "fairlead release --yes gives it back"; did.State == adoption.Released {
+			did.Left, did.Next = adoption.LeftOf(record), "once the controller has started, fairlead release --yes deletes what is left"
+		}
 		return did, nil
 	}
 	remembered, err := records.Remembered(ctx, taker.Kube, r.cluster.Namespace)

@@ -47,6 +47,7 @@ type Adopter struct {
 
 	before string // what the last pass saw in the cluster
 	next   time.Time
+	clears time.Time // when is looked next at what is left of load balancers that were given back
 	asked  askedCloud
 	said   map[string]bool // by class and text
 	// waiting are those whose tags can be changed as soon as nothing asks the other controller for them, in this pass.
@@ -178,6 +179,7 @@ func (a *Adopter) Pass(ctx context.Context, now time.Time) error {
 		}
 	}
 	a.finish(ctx, taker, o, options, known, say, now)
+	a.clear(ctx, taker, known, say, now)
 	a.before, a.next = seen, now.Add(rarely)
 	if left > 0 {
 		a.next = now.Add(often - often/10) // the next tick
@@ -220,6 +222,12 @@ func (a *Adopter) bound(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
+// wasReleased reports whether a record is about this load balancer, and says that it was given back: also if its Ingresses had
+// another class while it was taken over.
+func (s sight) wasReleased(r adoption.Record) bool {
+	return r.State == adoption.Released && r.Cluster == s.Class.Adoption.ClusterName && adopt.IsOfKey(r.Stack, s.Key)
+}
+
 // describe returns what of some load balancers makes a pass do something.
 func describe(all []sight) (out []string) {
 	for _, s := range all {
@@ -253,6 +261,9 @@ func (a *Adopter) sort(all []sight, known []adoption.Record, bound map[string]bo
 	work, open = map[lb.Key]bool{}, map[lb.Key]bool{}
 	for _, s := range all {
 		state := states[s.Key]
+		if state == "" && s.theirs && slices.ContainsFunc(known, s.wasReleased) {
+			state = adoption.Released
+		}
 		switch {
 		case state == adoption.Taken && (s.finalizer || again[s.Key]) && !s.theirs: // they were put back
 			work[s.Key], open[s.Key] = true, true
@@ -452,6 +463,27 @@ func (a *Adopter) finish(ctx context.Context, taker *adoption.Taker, o ingress.O
 			continue
 		}
 		say.add(diag.Info, r.Key, r.Name+" can no longer be given back: adoption.keepOld has passed")
+	}
+}
+
+// clear deletes what load balancers that were given back have left, once the other controller has taken it away from them.
+func (a *Adopter) clear(ctx context.Context, taker *adoption.Taker, known []adoption.Record, say lines, now time.Time) {
+	if a.ReadOnly || now.Before(a.clears) {
+		return
+	}
+	for i := range known {
+		r := &known[i]
+		if r.State != adoption.Released || r.Left == "" {
+			continue
+		}
+		a.clears = now.Add(rarely)
+		found, err := taker.Cloud.Found(ctx, r.Handle)
+		if err == nil {
+			err = taker.Clear(ctx, found, r)
+		}
+		if err != nil {
+			say.add(diag.Warning, r.Key, fmt.Sprintf("deleting security group %s, which %s had left: %s", r.Left, r.Name, a.explain(err)))
+		}
 	}
 }
 

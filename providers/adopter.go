@@ -23,9 +23,9 @@ type Adopter interface {
 	Retag(ctx context.Context, key lb.Key, c lb.TagChange) error
 	// Admit lets a found load balancer connect to the targets of its target groups as one of the operator's does, besides
 	// what others permit. It does nothing if the Ingresses name security groups. Dismiss undoes that, if what others permit is
-	// enough, and else leaves it to them.
+	// enough. If not, it is left until they permit more: then left names it, and Dismiss has to be called again.
 	Admit(ctx context.Context, o *lb.Other, t lb.Takeover) error
-	Dismiss(ctx context.Context, o *lb.Other, key lb.Key) error
+	Dismiss(ctx context.Context, o *lb.Other, key lb.Key) (left string, err error)
 	// Discard ends what is left of others: it deletes target groups that no rule names, by handle, takes the security groups
 	// that the load balancer kept from it, and removes the tags that could give it back.
 	Discard(ctx context.Context, key lb.Key, groups []string) error
@@ -84,9 +84,9 @@ func (i interceptedAdopter) Admit(ctx context.Context, o *lb.Other, t lb.Takeove
 	return i.wrapper(ctx, Call{Method: "Admit", Key: t.Want.Key}, do)
 }
 
-func (i interceptedAdopter) Dismiss(ctx context.Context, o *lb.Other, key lb.Key) error {
-	do := func(ctx context.Context) error { return i.Adopter.Dismiss(ctx, o, key) }
-	return i.wrapper(ctx, Call{Method: "Dismiss", Key: key}, do)
+func (i interceptedAdopter) Dismiss(ctx context.Context, o *lb.Other, key lb.Key) (string, error) {
+	do := func(ctx context.Context) (string, error) { return i.Adopter.Dismiss(ctx, o, key) }
+	return callThrough(ctx, i.wrapper, Call{Method: "Dismiss", Key: key}, do)
 }
 
 func (i interceptedAdopter) Discard(ctx context.Context, key lb.Key, groups []string) error {

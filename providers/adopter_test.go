@@ -13,9 +13,13 @@ import (
 // everyCallOfAnAdopter makes each call of an Adopter once and returns their errors: first of those that change something.
 func everyCallOfAnAdopter(ctx context.Context, a providers.Adopter) (changing []error, read error) {
 	_, read = a.Found(ctx, "handle")
+	dismiss := func() error {
+		_, err := a.Dismiss(ctx, nil, "key")
+		return err
+	}
 	return []error{
 		a.Retag(ctx, "key", lb.TagChange{}), a.Admit(ctx, nil, lb.Takeover{Want: lb.LoadBalancer{Key: "key"}}),
-		a.Dismiss(ctx, nil, "key"), a.Discard(ctx, "key", nil),
+		dismiss(), a.Discard(ctx, "key", nil),
 	}, read
 }
 

@@ -241,6 +241,9 @@ type AdoptionMemory struct {
 	// States are the states that it has had, with their times, the last one at the end.
 	// +listType=atomic
 	States []AdoptionState `json:"states,omitempty"`
+	// Left names the security group of Fairlead that a load balancer keeps until the controller, started again, takes it
+	// away: until then the nodes admit no other one.
+	Left string `json:"left,omitempty"`
 	// Accepted is true if answers that differ were accepted.
 	Accepted bool `json:"accepted,omitempty"`
 	// Finalizers are those that the controller had on Ingresses.

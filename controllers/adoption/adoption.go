@@ -65,6 +65,7 @@ type Record struct {
 	Handle, Name   string // of the load balancer in the cloud
 	State          State
 	Since          time.Time // when that state was reached
+	Left           string    // what stays of Fairlead until the controller takes it away, once it is given back
 	// Finalizers has the finalizers of the controller, by Ingress (namespace/name).
 	Finalizers map[string][]string
 	// Bindings are the TargetGroupBindings that the controller made, without what the API server writes.
@@ -117,6 +118,8 @@ type Outcome struct {
 	// Lost says what cannot be restored, and Changes what the other controller will change when it starts.
 	Lost    []string `json:"lost,omitempty"`
 	Changes []string `json:"changes,omitempty"`
+	// Left says what stays of Fairlead until the controller has started.
+	Left []string `json:"left,omitempty"`
 }
 
 // Done reports whether nothing is left to do.

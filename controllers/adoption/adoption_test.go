@@ -326,7 +326,10 @@ func (w *world) Retag(_ context.Context, _ lb.Key, c lb.TagChange) error {
 }
 
 func (w *world) Admit(context.Context, *lb.Other, lb.Takeover) error { w.admits++; return nil }
-func (w *world) Dismiss(context.Context, *lb.Other, lb.Key) error    { w.admits--; return nil }
+func (w *world) Dismiss(context.Context, *lb.Other, lb.Key) (string, error) {
+	w.admits--
+	return "", nil
+}
 func (w *world) Discard(_ context.Context, _ lb.Key, groups []string) error {
 	for _, g := range groups {
 		delete(w.tags, g)

@@ -83,6 +83,7 @@ func (s *stored) Put(ctx context.Context, r Record) error {
 		a.From = ""
 	}
 	a.Enter(string(r.State), r.Since)
+	a.Left = r.Left
 	a.Finalizers = nil
 	for _, name := range slices.Sorted(maps.Keys(r.Finalizers)) {
 		a.Finalizers = append(a.Finalizers, v1alpha1.IngressFinalizers{Ingress: name, Finalizers: r.Finalizers[name]})
@@ -142,7 +143,7 @@ func (s *stored) delete(ctx context.Context, r Record, which func(key string) bo
 // recordIn returns the record in an object.
 func recordIn(a *records.Adoption) (*Record, error) {
 	out := &Record{Cluster: a.ClusterName, Stack: a.Stack, Key: lb.Key(a.Key), Handle: a.Handle, Name: a.Name,
-		State: State(a.State), Since: a.Since(), Finalizers: map[string][]string{}}
+		State: State(a.State), Since: a.Since(), Left: a.Left, Finalizers: map[string][]string{}}
 	for _, f := range a.Finalizers {
 		out.Finalizers[f.Ingress] = f.Finalizers
 	}

@@ -27,7 +27,8 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 		return Outcome{}, err
 	}
 	if r.State == Released && found.Key == "" {
-		return Outcome{State: Released}, nil
+		err := t.Clear(ctx, found, &r)
+		return Outcome{State: Released, Left: LeftOf(r)}, err
 	}
 	r = r.unlessReleased(found, key)
 	name := r.Stack
@@ -53,7 +54,7 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 				return out, fmt.Errorf("giving %s back: %w", name, err)
 			}
 		}
-		if err := t.Cloud.Dismiss(ctx, found, r.Key); err != nil {
+		if r.Left, err = t.Cloud.Dismiss(ctx, found, r.Key); err != nil {
 			return out, fmt.Errorf("giving %s back: %w", name, err)
 		}
 		if err := t.enter(ctx, &r, Returned); err != nil {
@@ -64,6 +65,7 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	if r.Cluster == byHand {
 		return out, t.Records.Delete(ctx, r)
 	}
+	out.Left = LeftOf(r)
 	if out.Switch, err = t.ofController(ctx, members, false); err != nil || len(out.Switch) > 0 {
 		return out, err
 	}
@@ -78,6 +80,32 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	err = t.enter(ctx, &r, Released)
 	out.State = r.State
 	return out, err
+}
+
+// LeftOf says what stays of Fairlead, and until when.
+func LeftOf(r Record) []string {
+	if r.Left == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("security group %s, which lets %s connect to its targets until the controller starts and takes it away: "+
+		"then the operator deletes it or, without one, fairlead release --yes --key %s", r.Left, r.Name, r.Key)}
+}
+
+// Clear deletes what a load balancer that was given back had left, once the controller has taken it away. found is nil if the
+// load balancer is gone.
+func (t *Taker) Clear(ctx context.Context, found *lb.Other, r *Record) error {
+	if r.Left == "" {
+		return nil
+	}
+	if found == nil {
+		found = &lb.Other{Observed: lb.Observed{Handle: r.Handle}}
+	}
+	left, err := t.Cloud.Dismiss(ctx, found, r.Key)
+	if err != nil || left == r.Left {
+		return err
+	}
+	r.Left = left
+	return t.enter(ctx, r, Released)
 }
 
 // settled reads a load balancer again that was taken over a moment ago, until all of its parts are read with their tags of
@@ -128,10 +156,14 @@ func Lost(r Record) []string {
 		fmt.Sprintf("the IngressClass of %s as it was", r.Stack)}
 }
 
-// Owned returns the record of a load balancer that is taken over, in part or whole; with an empty key for one that is not.
+// Owned returns the record of a load balancer that is taken over, in part or whole, or was given back and has something left
+// of Fairlead; with an empty key for one that is not.
 // If the record is lost, it has no state.
 func (t *Taker) Owned(ctx context.Context, found *lb.Other) (Record, error) {
 	r, err := t.recordOf(ctx, found, found.Key)
+	if r.State == Released && r.Left != "" && found.Key == "" {
+		return r, err
+	}
 	return r.unlessReleased(found, found.Key), err
 }
 
@@ -264,6 +296,7 @@ func (t *Taker) Status(ctx context.Context, r Record) (holders []string, err err
 	default:
 		holders = append(holders, "the load balancer has no owner: neither controller changes it")
 	}
+	holders = append(holders, LeftOf(r)...)
 	if r.State == Released {
 		return holders, nil
 	}

@@ -228,11 +228,11 @@ func (p *Provider) Admit(ctx context.Context, o *lb.Other, t lb.Takeover) error 
 }
 
 // Dismiss undoes Admit.
-func (p *Provider) Dismiss(ctx context.Context, o *lb.Other, key lb.Key) error {
+func (p *Provider) Dismiss(ctx context.Context, o *lb.Other, key lb.Key) (left string, err error) {
 	ctx = providers.WithKey(ctx, key)
 	ports, err := p.portsOf(ctx, o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	return p.firewalls.Dismiss(ctx, key, o.Handle, firewallOf(o), ports)
 }

@@ -244,7 +244,11 @@ func (t *takeover) giveBackChanged(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := t.call(ctx, func() error { return t.Dismiss(ctx, now, t.key) }); err != nil {
+	dismiss := func() error {
+		_, err := t.Dismiss(ctx, now, t.key)
+		return err
+	}
+	if err := t.call(ctx, dismiss); err != nil {
 		return "", fmt.Errorf("undoing what let it connect to targets: %w", err)
 	}
 	if err := t.await(ctx, t.tagged); err != nil {

@@ -225,7 +225,7 @@ func TestWhatWasChangedIsGivenBack(t *testing.T) {
 		}
 		k.retag(k.cloud.Return(o))
 		*k.policy = adopters(t, adoption)
-		if err := k.cloud.Dismiss(k.Context(), k.found(), k.key); err != nil {
+		if _, err := k.cloud.Dismiss(k.Context(), k.found(), k.key); err != nil {
 			t.Error(err)
 		}
 		after := k.tags()
@@ -297,7 +297,7 @@ func TestItIsNotDismissedTooEarly(t *testing.T) {
 			IpPermissions: []ec2types.IpPermission{{IpProtocol: sdk.String("tcp"), FromPort: sdk.Int32(8080), ToPort: sdk.Int32(8080), UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: &k.back}}}}})
 		k.made.must(err)
 		for range 2 {
-			if err := k.cloud.Dismiss(k.Context(), k.found(), k.key); err != nil {
+			if _, err := k.cloud.Dismiss(k.Context(), k.found(), k.key); err != nil {
 				t.Error(err)
 			}
 			if got := len(k.groupsOf()); got != 3 {

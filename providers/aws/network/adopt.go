@@ -59,41 +59,45 @@ func (f *Firewalls) Admit(ctx context.Context, key lb.Key, arn string, ports []i
 }
 
 // Dismiss undoes Admit, if the nodes admit the other security groups of the load balancer on the same ports: if not, the
-// controller takes the shared group from it once it has opened them. With the last load balancer, the shared group goes.
+// controller takes the shared group from it once it has opened them, and left names that group. With the last load
+// balancer, the shared group goes.
 // firewall is the security group that was taken over with the load balancer; "" if it is not known, or given back already.
 // With one, the load balancer has the shared group, even if a read that lags does not say so.
-func (f *Firewalls) Dismiss(ctx context.Context, key lb.Key, arn, firewall string, ports []int32) error {
+func (f *Firewalls) Dismiss(ctx context.Context, key lb.Key, arn, firewall string, ports []int32) (left string, err error) {
 	if f.unmanaged {
-		return nil
+		return "", nil
 	}
 	shared, err := f.security.readID(ctx, f.nodes.sharedName())
 	if err == nil && shared == "" && firewall != "" {
 		err = fmt.Errorf("AWS does not list security group %s, which %s has: %w", f.nodes.sharedName(), arn, providers.ErrPending)
 	}
 	if err != nil || shared == "" {
-		return err
+		return "", err
 	}
 	b, err := f.readShared(ctx, arn, shared, firewall != "")
+	if client.HasCode(err, "LoadBalancerNotFound") {
+		b, err = &elb.LoadBalancer{}, nil
+	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if slices.Contains(b.SecurityGroups, shared) {
 		rest := slices.DeleteFunc(slices.Clone(b.SecurityGroups), func(id string) bool { return id == shared })
 		if enough, err := f.nodes.admitAlso(ctx, shared, rest, ports); err != nil || !enough {
-			return err
+			return f.nodes.sharedName(), err
 		}
 		if err := f.attachTo(arn)(ctx, rest); err != nil {
-			return err
+			return "", err
 		}
 	}
 	f.forgetGroups(key)
 	for end := time.Now().Add(detachPatience); ; {
 		err := f.nodes.removeFirewall(ctx, key, firewall)
 		if !errors.Is(err, providers.ErrPending) || time.Now().After(end) {
-			return err
+			return "", err
 		}
 		if err := client.Pause(ctx, detachPause); err != nil {
-			return err
+			return "", err
 		}
 	}
 }
