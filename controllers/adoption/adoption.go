@@ -134,7 +134,7 @@ type Taker struct {
 	InTheWay func(ctx context.Context) ([]string, error)
 	// Patience is how long an operator is waited for that has to heed one.
 	Patience time.Duration
-	// ReadLag is how long after a takeover a part may be read as it was before.
+	// ReadLag is how long after a write a part may be read as it was before.
 	ReadLag time.Duration
 	Now     func() time.Time
 }
@@ -175,6 +175,21 @@ func (t *Taker) TakeFound(ctx context.Context, handle string, w adopt.Wanted, me
 	found, err := t.find(ctx, handle)
 	if err != nil {
 		return Outcome{}, err
+	}
+	r, err := t.recordOf(ctx, found, w.LoadBalancer.Key)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if r.State == Released && t.Now().Before(r.Since.Add(t.ReadLag)) {
+		if t.Patience == 0 {
+			return Outcome{State: Released, Obstacles: []string{"it was given back a moment ago, and reads may still be older"}}, nil
+		}
+		if err := t.await(ctx, r.Since); err != nil {
+			return Outcome{}, err
+		}
+		if found, err = t.find(ctx, handle); err != nil {
+			return Outcome{}, err
+		}
 	}
 	return t.Take(ctx, Candidate{Found: found, Wanted: w, Members: members, Accepted: accepted,
 		Comparison: adopt.Compare(former(found), w, budget)})

@@ -22,6 +22,7 @@ import (
 // Release gives one load balancer back, as far as that is possible now. members are the Ingresses that ask for it.
 // Without a record, accepted says that what it had cannot be restored.
 func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, members []string, accepted bool) (Outcome, error) {
+	read := t.Now()
 	r, err := t.recordOf(ctx, found, key)
 	if err != nil {
 		return Outcome{}, err
@@ -39,14 +40,18 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 		return out, nil
 	}
 	if r.State != Returned {
-		if found, err = t.settled(ctx, found, r); err != nil {
-			return out, err
-		}
+		known, wrote := r.State == Taken || r.State == Releasing, r.Since
 		if err := t.enter(ctx, &r, Releasing); err != nil {
 			return out, err
 		}
+		if !known { // when the takeover was cut off
+			wrote = r.Since
+		}
 		out.State = r.State
 		if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
+			return out, err
+		}
+		if found, err = t.settled(ctx, found, r.Key, wrote, read); err != nil {
 			return out, err
 		}
 		for _, change := range t.Cloud.Return(found) {
@@ -62,7 +67,10 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 		}
 		out.State = r.State
 	}
-	if r.Cluster == byHand {
+	if r.Cluster == byHand { // without a record, a takeover does not know how old its reads may be
+		if err := t.await(ctx, r.Since); err != nil {
+			return out, err
+		}
 		return out, t.Records.Delete(ctx, r)
 	}
 	out.Left = LeftOf(r)
@@ -108,21 +116,39 @@ func (t *Taker) Clear(ctx context.Context, found *lb.Other, r *Record) error {
 	return t.enter(ctx, r, Released)
 }
 
-// settled reads a load balancer again that was taken over a moment ago, until all of its parts are read with their tags of
-// now: reads lag behind writes, and a part that is read as it was before the takeover would keep Fairlead's tags.
-func (t *Taker) settled(ctx context.Context, found *lb.Other, r Record) (*lb.Other, error) {
-	for r.State == Taken && t.Now().Before(r.Since.Add(t.ReadLag)) && (found.Key != r.Key || len(found.Behind) > 0) {
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(rereadPause):
+// settled reads a load balancer again until all of its parts are read with Fairlead's tags, or no read can be older than
+// the last tag that its takeover wrote: reads lag behind writes, and a part that is read as it was before the takeover would
+// keep Fairlead's tags. read is when found was read.
+func (t *Taker) settled(ctx context.Context, found *lb.Other, key lb.Key, wrote, read time.Time) (*lb.Other, error) {
+	for read.Before(wrote.Add(t.ReadLag)) && (found.Key != key || len(found.Behind) > 0) {
+		err := pause(ctx, rereadPause)
+		if read = t.Now(); err == nil {
+			found, err = t.find(ctx, found.Handle)
 		}
-		var err error
-		if found, err = t.find(ctx, found.Handle); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
+}
+
+// await waits until no read can be older than a time.
+func (t *Taker) await(ctx context.Context, wrote time.Time) error {
+	for t.Now().Before(wrote.Add(t.ReadLag)) {
+		if err := pause(ctx, rereadPause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // rereadPause is the time between two of these reads.
@@ -139,10 +165,8 @@ func (t *Taker) unheeded(ctx context.Context, key lb.Key) ([]string, error) {
 			return []string{"the operator has not said yet that it leaves the load balancer as it is: start it if it does not run, and " +
 				"run this command again"}, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(time.Second):
+		if err := pause(ctx, time.Second); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -242,6 +266,10 @@ func (t *Taker) Finish(ctx context.Context, found *lb.Other, r Record) (Outcome,
 	if r.State != Taken {
 		out.Obstacles = []string{fmt.Sprintf("%s is not taken over: it is in the state %s", r.Stack, r.State)}
 		return out, nil
+	}
+	found, err := t.settled(ctx, found, r.Key, r.Since, t.Now())
+	if err != nil {
+		return out, err
 	}
 	if err := t.Cloud.Discard(ctx, r.Key, unnamed(found)); err != nil {
 		return out, fmt.Errorf("deleting what is left of %s: %w", r.Stack, err)

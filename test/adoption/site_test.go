@@ -275,7 +275,7 @@ func (heeded) Heeded(context.Context, lb.Key) (bool, error) { return true, nil }
 
 func (s *site) taker(cloud *ours.Provider) *adoption.Taker {
 	out := adoption.NewTaker(s.kube, cloud, records.NewAdoptionStore(s.kube, s.kube, ""))
-	out.Records, out.ReadLag = heeded{out.Records}, s.lag
+	out.Records, out.ReadLag, out.Patience = heeded{out.Records}, s.lag, time.Minute
 	return out
 }
 
