@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -63,6 +64,8 @@ type ClassOptions struct {
 	// Check returns the errors that check finds in an IngressClass or parameters. It may cache them by
 	// version. If it is nil, objects are checked each time.
 	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
+	// NGINX remembers what was found about Ingresses of ingress-nginx; nil remembers nothing.
+	NGINX nginx.Memory
 }
 
 // A Class is an IngressClass of ours with its parameters.

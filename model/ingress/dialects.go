@@ -32,7 +32,7 @@ type frontEnd struct {
 	read       func(dialect.Input) dialect.Reading
 	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 	// world returns what all Ingresses of a class mean together; nil if each stands for itself.
-	world func([]*networkingv1.Ingress, *Class) any
+	world func([]*networkingv1.Ingress, *Class, nginx.Memory) any
 }
 
 var frontEnds = map[string]frontEnd{
@@ -44,13 +44,13 @@ var frontEnds = map[string]frontEnd{
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil
 		},
-		world: func(all []*networkingv1.Ingress, c *Class) any {
+		world: func(all []*networkingv1.Ingress, c *Class, memory nginx.Memory) any {
 			config := nginx.DefaultConfig()
 			if c.NGINX != nil {
 				config = nginx.ReadConfig(c.NGINX.Config)
 			}
 			return nginx.NewWorld(all, config, &c.LoadBalancerClassSpec,
-				func(_, secret string, otherwise []string) []string { return otherwise })
+				func(_, secret string, otherwise []string) []string { return otherwise }, memory)
 		}},
 }
 
@@ -120,7 +120,7 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 			}
 		}
 	}
-	s.worlds[key] = f.world(all, c)
+	s.worlds[key] = f.world(all, c, s.nginx)
 	return s.worlds[key]
 }
 

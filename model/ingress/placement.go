@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
+	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -28,9 +29,10 @@ type placement struct {
 	existing  func(tenant string) map[routing.Key]bool
 	// certificatesOf counts the certificates of Secrets of a namespace, by load balancer.
 	certificatesOf func(namespace string) map[routing.Key]int
-	unplaced       []diag.Diagnostic                               // about Ingresses that belong to no load balancer
-	beside         map[string][]*networkingv1.Ingress              // Ingresses by namespace
-	worlds         map[string]any                                  // of dialects
+	unplaced       []diag.Diagnostic                  // about Ingresses that belong to no load balancer
+	beside         map[string][]*networkingv1.Ingress // Ingresses by namespace
+	worlds         map[string]any                     // of dialects
+	nginx          nginx.Memory
 	readings       map[Name]*dialect.Reading                       // of classes with a dialect
 	authors        map[*networkingv1.Ingress]*networkingv1.Ingress // the objects that were read
 }

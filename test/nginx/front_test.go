@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/fairlead/test/nightly"
 )
 
-func worldOf(c *Cluster) *frontend.World {
+func worldOf(c *Cluster, memory frontend.Memory) *frontend.World {
 	var all []*networking.Ingress
 	for i := range c.Ingresses {
 		all = append(all, &c.Ingresses[i])
@@ -34,7 +34,7 @@ func worldOf(c *Cluster) *frontend.World {
 				return found.names
 			}
 			return nil
-		})
+		}, memory)
 }
 
 // questionOf returns a request as the front end sees it.
@@ -96,7 +96,7 @@ func TestTheModelAnswersAsNginx(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := worldOf(&c)
+		w := worldOf(&c, nil)
 		told := false
 		for range *requests {
 			r := RandomRequest(random, &c)
@@ -188,7 +188,7 @@ func TestChangesAreTold(t *testing.T) {
 		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
 		c := RandomCluster(random)
 		simple(&c)
-		w := worldOf(&c)
+		w := worldOf(&c, nil)
 		if !slices.ContainsFunc(c.Ingresses, func(ing networking.Ingress) bool { return !w.Refuses(ing.Namespace + "/" + ing.Name) }) {
 			continue
 		}
@@ -269,7 +269,7 @@ func TestWhatIsReadIsServed(t *testing.T) {
 		}
 		built := model.Compile(snapshots[0], facts, lb.Literal())
 		table := built.Table
-		w := frontend.NewWorld(objects.Ingresses, frontend.DefaultConfig(), &class.Spec, func(_, _ string, hosts []string) []string { return hosts })
+		w := frontend.NewWorld(objects.Ingresses, frontend.DefaultConfig(), &class.Spec, func(_, _ string, hosts []string) []string { return hosts }, nil)
 		told := false
 		for range *requests {
 			r := RandomRequest(random, &c)

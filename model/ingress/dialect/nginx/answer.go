@@ -130,11 +130,9 @@ func (w *World) answer(q Question, uri string) Answer {
 	}
 	l, slash := s.find(uri, q.asRead)
 	if slash {
-		if l.of != nil {
-			out.Of = l.of.key()
-		}
+		out.Of = l.of.key()
 		out.Status, out.Location = 301, q.scheme()+"://"+host+uri+"/"
-		if w.Config.RelativeRedirects {
+		if l.of.relative {
 			out.Location = uri + "/"
 		}
 		if q.RawQuery != "" {

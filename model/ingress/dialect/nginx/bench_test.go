@@ -2,6 +2,7 @@ package nginx_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
+	"fairlead.dev/fairlead/test/cputime"
 )
 
 // many returns Ingresses of as many hosts: every third one has rewrites, and every tenth a canary.
@@ -43,9 +45,44 @@ func many(n int) (all []*networkingv1.Ingress) {
 	return all
 }
 
+func worldOf(all []*networkingv1.Ingress, memory nginx.Memory) *nginx.World {
+	return nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts }, memory)
+}
+
 func BenchmarkWorld(b *testing.B) {
 	all := many(2000)
 	for b.Loop() {
-		nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts })
+		worldOf(all, nil)
+	}
+}
+
+// change changes one of the Ingresses.
+func change(all []*networkingv1.Ingress, i int) {
+	all[i] = all[i].DeepCopy()
+	all[i].Annotations[nginx.Prefix+"ssl-redirect"] = fmt.Sprint(all[i].Annotations[nginx.Prefix+"ssl-redirect"] == "false")
+}
+
+// BenchmarkChange is what a change of one Ingress costs an operator that has read them all before.
+func BenchmarkChange(b *testing.B) {
+	all, memory := many(2000), &sync.Map{}
+	worldOf(all, memory)
+	for i := 0; b.Loop(); i++ {
+		change(all, i%len(all))
+		worldOf(all, memory)
+	}
+}
+
+// TestAChangeOfOneOfManyIsCheap compares CPU time in one process, where the machine is as slow for both.
+func TestAChangeOfOneOfManyIsCheap(t *testing.T) {
+	all, memory := many(1000), &sync.Map{}
+	start := cputime.Self(t)
+	worldOf(all, memory)
+	first := cputime.Self(t) - start
+	for i := range 4 {
+		change(all, i)
+		worldOf(all, memory)
+	}
+	if each := (cputime.Self(t) - start - first) / 4; each*2 > first {
+		t.Errorf("a change of one of %d Ingresses takes %s of CPU, and to read them all %s", len(all), each, first)
 	}
 }

@@ -34,6 +34,8 @@ type World struct {
 	table       *precedence.Table  // what Fairlead answers with them
 	rewrites    map[*routing.Rewrite]func(host, target string) (string, string)
 	onTLS       map[routing.Host]bool // the hosts that it serves over HTTPS
+	writersAt   map[routing.Host][]*writer
+	states      states
 }
 
 // catchAll is the server of hosts that no rule names.
@@ -101,13 +103,13 @@ type location struct {
 	plain      bool      // neither redirects nor rewrites, as that of an Ingress without rules
 }
 
-// NewWorld returns what ingress-nginx serves for Ingresses.
+// NewWorld returns what ingress-nginx serves for Ingresses. The memory may be nil.
 func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalancerClassSpec,
-	certificate func(namespace, secret string, otherwise []string) []string) *World {
+	certificate func(namespace, secret string, otherwise []string) []string, memory Memory) *World {
 	w := &World{Config: c, class: class, certificate: certificate, servers: map[string]*server{}, upstreams: map[backend]*upstream{},
 		ingresses: map[string]*member{}, withTLS: map[string][]*member{}, redirects: map[string]string{},
 		writers: map[string]*writer{}, rewrites: map[*routing.Rewrite]func(string, string) (string, string){},
-		onTLS: map[routing.Host]bool{}}
+		onTLS: map[routing.Host]bool{}, writersAt: map[routing.Host][]*writer{}}
 	members := make([]*member, 0, len(all))
 	for _, ing := range all {
 		m := &member{ing, readAnnotations(ing, &w.Config), map[string]*location{}, nil}
@@ -139,7 +141,7 @@ func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalance
 	w.place()
 	w.makeRedirects()
 	w.nameServers()
-	w.writeAll()
+	w.writeAll(memory)
 	return w
 }
 

@@ -62,7 +62,7 @@ func (w *World) Read(in dialect.Input) dialect.Reading {
 }
 
 // writeAll writes all Ingresses.
-func (w *World) writeAll() {
+func (w *World) writeAll(memory Memory) {
 	served := map[string]*writer{}
 	for key, m := range w.ingresses {
 		r := w.writerOf(m)
@@ -72,7 +72,7 @@ func (w *World) writeAll() {
 		}
 	}
 	w.table = w.tableOf(served)
-	w.showAll()
+	w.showAll(memory)
 }
 
 // writerOf writes an Ingress.

@@ -90,7 +90,7 @@ func verdictOf(name, value string) dialect.Verdict {
 	if strings.HasSuffix(name, "-code") {
 		ing.Annotations[nginx.Prefix+strings.TrimSuffix(name, "-code")] = "https://example.com/"
 	}
-	w := nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts })
+	w := nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts }, nil)
 	out := w.Read(dialect.Input{Ingress: ing})
 	at := slices.IndexFunc(out.Verdicts, func(v dialect.Verdict) bool { return v.Key == nginx.Prefix+name })
 	return out.Verdicts[at]

@@ -47,29 +47,29 @@ var byItself = map[string]string{ByNormalising: "spec.rules[].http.paths[].path"
 
 // showAll gives the changes of all Ingresses requests that show them. What nginx does by itself is told once, of the first Ingress
 // for which it makes a difference.
-func (w *World) showAll() {
+func (w *World) showAll(memory Memory) {
 	told := map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
 		r := w.writers[key]
 		if r.m.ignored == "" && !r.out.Refuses() {
-			w.show(r, told)
+			for _, s := range w.shows(r.m, memory) {
+				r.showCause(s.Cause, s.Question, told)
+			}
 		}
 		slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int { return strings.Compare(a.Key, b.Key) })
 	}
 }
 
-// show gives the changes of an Ingress requests that show them.
-func (w *World) show(r *writer, told map[string]bool) {
-	w.candidates(r.m, func(q Question) {
-		for _, c := range w.Differences(q) {
-			r.showCause(c, q, told)
-		}
-	})
+// search asks about an Ingress. It returns the hosts that it asks, and a request for each cause of another answer.
+func (w *World) search(m *member) (hosts []string, shows []shown) {
+	a := asker{World: w, m: m, client: anyClient, hosts: map[string]bool{}, seen: map[Cause]bool{}}
+	a.askAll()
+	return slices.Sorted(maps.Keys(a.hosts)), a.shows
 }
 
 // showCause says that a cause changes the answer to a request, unless another request showed it.
 func (r *writer) showCause(c Cause, q Question, told map[string]bool) {
-	if told[c.Key] || c.Ingress != "" && c.Ingress != r.m.key() {
+	if told[c.Key] {
 		return
 	}
 	v := dialect.Verdict{Key: c.Key, Outcome: dialect.Changed, Message: changed[c.Key], Request: r.m.requestOf(q)}
@@ -192,13 +192,25 @@ func (m *member) requestOf(q Question) compare.Request {
 	return out
 }
 
-// candidates asks the requests that tell most about an Ingress.
-func (w *World) candidates(m *member, ask func(Question)) {
-	a := asker{World: w, m: m, client: anyClient, answer: ask}
-	if allowed := without(m.allow, m.deny); len(allowed) > 0 {
+// anyClient is the address of a client that no Ingress names.
+var anyClient = netip.MustParseAddr("192.0.2.1")
+
+// An asker makes requests about an Ingress.
+type asker struct {
+	*World
+	m      *member
+	client netip.Addr // that may connect
+	hosts  map[string]bool
+	seen   map[Cause]bool
+	shows  []shown
+}
+
+// askAll makes the requests that tell most about the Ingress.
+func (a *asker) askAll() {
+	if allowed := without(a.m.allow, a.m.deny); len(allowed) > 0 {
 		a.client = allowed[0].Addr()
 	}
-	for _, s := range m.at {
+	for _, s := range a.m.at {
 		a.askServer(s)
 	}
 	const other = "any.example"
@@ -209,15 +221,15 @@ func (w *World) candidates(m *member, ask func(Question)) {
 	a.ask(other+"..", "/", "", false)
 }
 
-// anyClient is the address of a client that no Ingress names.
-var anyClient = netip.MustParseAddr("192.0.2.1")
-
-// An asker makes requests about an Ingress.
-type asker struct {
-	*World
-	m      *member
-	client netip.Addr // that may connect
-	answer func(Question)
+// answer notes what changes the answer to a request, unless it is about another Ingress.
+func (a *asker) answer(q Question) {
+	a.hosts[q.Hostname()] = true
+	for _, c := range a.Differences(q) {
+		if !a.seen[c] && (c.Ingress == "" || c.Ingress == a.m.key()) {
+			a.seen[c] = true
+			a.shows = append(a.shows, shown{c, q})
+		}
+	}
 }
 
 func (a *asker) ask(host, path, query string, secure bool) {
@@ -275,7 +287,7 @@ func (a *asker) askServer(s *server) {
 		a.ask(host, pathsFor(s.locations[0], s.regex)[0], "", true)
 		a.ask(host, "/..", "", true)
 	}
-	if from := otherName(s.host); s.www == a.m && a.redirects[from] == s.host {
+	if from := otherName(s.host); s.www == a.m {
 		a.ask(from, "/", "", false)
 		a.ask(from, "/a/", "", false)
 	}

@@ -31,6 +31,7 @@ func (w *World) tableOf(readings map[string]*writer) *precedence.Table {
 				ports = append(ports, 443)
 				w.onTLS[host] = true
 			}
+			w.writersAt[host] = append(w.writersAt[host], r)
 			if host != routing.Any {
 				c.Names = append(c.Names, routing.Name{Host: host, Owner: owner, Ports: ports})
 			}
