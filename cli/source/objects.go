@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -78,7 +79,7 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with access.Clouds) {
 func (in *Input) Options(objects ingress.Objects) ingress.ClassOptions {
 	options := ingress.ClassOptions{WithoutClass: in.withoutClass, Literal: in.literal,
 		AssumeClasses: in.classNames.used(), From: in.From,
-		Providers: in.Provider.Names}
+		Providers: in.Provider.Names, NGINX: &sync.Map{}}
 	if options.WithoutClass == flagvalue.NoName {
 		options.WithoutClass = strings.Join(options.AssumeClasses[:min(
 			1, len(options.AssumeClasses))], "")
