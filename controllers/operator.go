@@ -206,7 +206,7 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 	if o.ReadOnly {
 		store = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
 	}
-	o.Classes.Check = (&gather.Checks{}).CheckOnce
+	o.Classes.Check, o.Classes.NGINX = (&gather.Checks{}).CheckOnce, &gather.Memory{}
 	return &gather.Gatherer{
 		Cache: m.GetClient(), Server: m.GetAPIReader(), Directory: cluster.NewDependencies(),
 		Secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),

@@ -263,8 +263,8 @@ func TestWiringCompletesItsParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.options.OrphanInterval != 10*time.Minute || w.Metrics == nil || w.Options.Check == nil {
-		t.Errorf("interval %s, metrics %v, check of classes %t", w.options.OrphanInterval, w.Metrics, w.Options.Check != nil)
+	if w.options.OrphanInterval != 10*time.Minute || w.Metrics == nil || w.Options.Check == nil || w.Options.NGINX == nil {
+		t.Errorf("interval %s, metrics %v, check of classes %t, memory %v", w.options.OrphanInterval, w.Metrics, w.Options.Check != nil, w.Options.NGINX)
 	}
 }
 
