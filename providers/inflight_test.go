@@ -268,38 +268,50 @@ func TestRefusalsLowerALimit(t *testing.T) {
 	})
 }
 
-// Calls that hang do not delay those that are answered, however many of them there are.
+// Calls that hang do not delay those that are answered, however many of them there are. Each load balancer whose call
+// hangs beyond the limit doubles the pause before the next call.
 func TestCallsThatHangDelayNoOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		bound := providers.NewInFlight(attempt, longest, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		for i := range 12 {
-			all.Go(func() {
-				sent, err := bound.Send(providers.WithKey(ctx, lb.Key(fmt.Sprint("silent-", i%3))), "change")
-				if err != nil {
-					return
+	for name, hanging := range map[string]struct {
+		of   func(i int) int // the load balancer of a call
+		most time.Duration
+	}{
+		"of three load balancers, sent in turn":    {func(i int) int { return i % 3 }, 12 * time.Second},
+		"of three load balancers, sent one by one": {func(i int) int { return i / 4 }, 45 * time.Second},
+		"of one load balancer":                     {func(int) int { return 0 }, 12 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bound := providers.NewInFlight(attempt, longest, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				for i := range 12 {
+					all.Go(func() {
+						sent, err := bound.Send(providers.WithKey(ctx, lb.Key(fmt.Sprint("silent-", hanging.of(i)))), "change")
+						if err != nil {
+							return
+						}
+						<-ctx.Done()
+						sent.End(providers.Cancelled)
+					})
+					synctest.Wait() // their order decides how long others wait
 				}
-				<-ctx.Done()
-				sent.End(providers.Cancelled)
+				began := time.Now()
+				for range 100 {
+					sent, err := bound.Send(providers.WithKey(ctx, "other"), "change")
+					if err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(10 * time.Millisecond)
+					sent.End(providers.Answered)
+				}
+				if took := time.Since(began); took > hanging.most {
+					t.Errorf("a hundred calls take %s beside those that hang", took)
+				}
+				cancel()
+				all.Wait()
 			})
-		}
-		synctest.Wait()
-		began := time.Now()
-		for range 100 {
-			sent, err := bound.Send(providers.WithKey(ctx, "other"), "change")
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(10 * time.Millisecond)
-			sent.End(providers.Answered)
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("a hundred calls take %s beside those that hang", took)
-		}
-		cancel()
-		all.Wait()
-	})
+		})
+	}
 }
 
 // An endpoint that answers nothing gets a call a minute: it may have all those that were sent. Once
