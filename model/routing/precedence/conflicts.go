@@ -153,7 +153,7 @@ func (t *Table) reportLoops(notes map[diag.Diagnostic]bool, port int32, level *L
 		if !ok {
 			continue
 		}
-		from := t.url(port, level.Host, path)
+		from := t.URL(port, level.Host, path)
 		scheme, rest, _ := strings.Cut(from, "://")
 		host, _, _ := strings.Cut(rest, "/")
 		if r.Action.Redirect.Location(routing.Request{Port: port, Host: host, Path: path}, scheme,

@@ -31,7 +31,7 @@ func (t *Table) Witness(asker string, p routing.Path, others []*routing.Route) (
 // curl returns the URL of a request as an argument of curl on a command line. The bytes of the path
 // that clients always encode are encoded.
 func (t *Table) curl(port int32, host routing.Host, path string) string {
-	return printable.Shell(t.url(port, host, routing.Sendable(path)))
+	return printable.Shell(t.URL(port, host, routing.Sendable(path)))
 }
 
 // curlTo returns the URL of a request as curl does, with --path-as-is if curl would resolve dots.
@@ -43,8 +43,8 @@ func (t *Table) curlTo(r routing.Request) string {
 	return url
 }
 
-// url returns the URL of a request that a level decides.
-func (t *Table) url(port int32, host routing.Host, path string) string {
+// URL returns the URL of a request that a level decides.
+func (t *Table) URL(port int32, host routing.Host, path string) string {
 	return t.urlOf(port, t.nameFor(port, host), path)
 }
 
