@@ -120,7 +120,7 @@ func FillAnswer(p program.Program, e *Explanation, q Question, known Endpoints) 
 			"%s by %s, but %s by rule %s",
 			q.Asked, e.LoadBalancer, want, cmp.Or(said.Source.String(), "default"), done, e.Rule)
 	}
-	e.Outcome = outcomeOf(p, said.Action, q, known)
+	e.Outcome = OutcomeOf(p, said.Action, q, known)
 	e.Source, e.Why = said.Source.String(), said.Why()
 	if said.Owner.Name != "" {
 		e.Ingress = said.Owner.String()

@@ -117,11 +117,11 @@ func (e Explanation) LacksTargets(d diag.Diagnostic) bool {
 		d.Severity != diag.Info && slices.Contains(causes, d.Reason)
 }
 
-// outcomeOf returns the response that an action gives. Of several Services, it names the one with
+// OutcomeOf returns the response that an action gives. Of several Services, it names the one with
 // the largest weight. A load balancer answers requests for a target group without targets 503
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-troubleshooting.html,
 // "HTTP 503: Service unavailable"), also if another group of the same forward has targets.
-func outcomeOf(p program.Program, a routing.Action, q Question, known Endpoints) Outcome {
+func OutcomeOf(p program.Program, a routing.Action, q Question, known Endpoints) Outcome {
 	switch {
 	case a.Fixed != nil:
 		return Outcome{Kind: "fixed", Status: a.Fixed.Status}
