@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
@@ -85,7 +86,7 @@ func (d *Demo) Once(ctx context.Context) error {
 // Serve serves the files until it is interrupted, and follows their changes. A file with errors
 // changes nothing.
 func (d *Demo) Serve(ctx context.Context, complaints io.Writer) error {
-	changes, err := watch(ctx, d.input.Files)
+	changes, err := manifests.Watch(ctx, d.input.Files)
 	if err != nil {
 		return err
 	}

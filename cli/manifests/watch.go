@@ -1,4 +1,4 @@
-package demo
+package manifests
 
 import (
 	"context"
@@ -8,17 +8,15 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-
-	"fairlead.dev/fairlead/cli/manifests"
 )
 
 // calm is the time without changes after which files are read: editors and git write several at
 // once.
 const calm = 150 * time.Millisecond
 
-// watch sends once after each burst of changes to the manifests in the paths, and closes the
+// Watch sends once after each burst of changes to the manifests in the paths, and closes the
 // channel when the context ends.
-func watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
+func Watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watching files: %w", err)
@@ -54,7 +52,7 @@ func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- stru
 		case <-ctx.Done():
 			return
 		case event := <-watcher.Events:
-			if manifests.IsManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
+			if IsManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
 				rest = time.After(calm)
 			}
 		case lost := <-watcher.Errors:
