@@ -70,6 +70,19 @@ func (c Cluster) Config() (*rest.Config, error) {
 	return config, nil
 }
 
+// Watcher returns a client of the API server that watches objects.
+func (c Cluster) Watcher() (client.WithWatch, error) {
+	config, err := c.Config()
+	if err != nil {
+		return nil, err
+	}
+	out, err := client.NewWithWatch(config, client.Options{Scheme: cluster.NewScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("reaching the cluster: %w", err)
+	}
+	return out, nil
+}
+
 // Client returns a client of the API server.
 func (c Cluster) Client() (client.Client, error) {
 	config, err := c.Config()

@@ -136,7 +136,10 @@ func OneStdin(lists ...[]string) error {
 func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomizations) > 0 }
 
 // FirstFile returns the first file or directory that is given.
-func (in *Input) FirstFile() string { return slices.Concat(in.Files, in.kustomizations)[0] }
+func (in *Input) FirstFile() string { return in.Paths()[0] }
+
+// Paths returns the files and directories that are given.
+func (in *Input) Paths() []string { return slices.Concat(in.Files, in.kustomizations) }
 
 // Load reads the files. Objects that name no namespace are in the given one; empty is default. If
 // it is given, Ingresses of other namespaces are left out.
@@ -159,16 +162,24 @@ func (in *Input) Manifests(stdin io.Reader, namespace string) manifests.Files {
 func (in *Input) Objects(
 	cmd *cobra.Command, cluster access.Cluster,
 ) (ingress.Objects, ingress.ClassOptions, error) {
+	objects, options, _, err := in.Located(cmd, cluster)
+	return objects, options, err
+}
+
+// Located returns Objects, and where they stand in the files.
+func (in *Input) Located(
+	cmd *cobra.Command, cluster access.Cluster,
+) (ingress.Objects, ingress.ClassOptions, manifests.Places, error) {
 	if in.FromFiles() {
-		objects, _, err := in.Load(cmd, cluster.Namespace)
-		return objects, in.Options(objects), err
+		objects, places, err := in.Load(cmd, cluster.Namespace)
+		return objects, in.Options(objects), places, err
 	}
 	objects, err := clusterObjects(cmd.Context(), cluster)
 	options := in.Options(objects)
 	if options.AssumeClasses = nil; options.From == "" { // a cluster has its classes
 		options.TakenClasses = nil
 	}
-	return objects, options, err
+	return objects, options, nil, err
 }
 
 // OfRevision returns the same input with the files of a git revision. Files that the revision does
