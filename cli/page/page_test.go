@@ -1,0 +1,456 @@
+package page_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/template/parse"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"fairlead.dev/fairlead/cli/page"
+)
+
+// hostile are texts that run, or end what they stand in, where they are not escaped.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `javascript:alert(1)`, `</style><script>alert(1)</script>`,
+	`' onmouseover='alert(1)`, `{{.}}`, `<!--`, `http://evil.example/?a=b&c=d"x`,
+}
+
+// filled is JSON of a schema with a text in the place of each text, and lists of two.
+func filled(schema map[string]any, text string) any {
+	if values, ok := schema["enum"].([]any); ok {
+		return values[0]
+	}
+	if one, ok := schema["oneOf"].([]any); ok {
+		return filled(one[0].(map[string]any), text)
+	}
+	kind, _ := schema["type"].(string)
+	switch kind {
+	case "object":
+		out := map[string]any{}
+		properties, _ := schema["properties"].(map[string]any)
+		for name, of := range properties {
+			out[name] = filled(of.(map[string]any), text)
+		}
+		if of, ok := schema["additionalProperties"].(map[string]any); ok {
+			out[text] = filled(of, text)
+		}
+		return out
+	case "array":
+		items := schema["items"].(map[string]any)
+		return []any{filled(items, text), filled(items, text+"2")}
+	case "integer":
+		return 3
+	case "boolean":
+		return true
+	}
+	return text
+}
+
+// commands are those whose output has a page, with the files of their schemas.
+var commands = map[string]string{
+	"status": "status", "plan": "plan", "diff": "diff", "verify": "verify", "replay": "replay", "explain": "explain",
+	"explain --all": "explain-all",
+}
+
+func schemaOf(t *testing.T, command string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/reference/" + commands[command] + ".schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(data, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func documentOf(t *testing.T, command, text string) page.Document {
+	t.Helper()
+	data, err := json.Marshal(filled(schemaOf(t, command), text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Document{Command: command, JSON: data}
+}
+
+// TestTemplatesReadPublishedFields: a field that no schema has would be empty on the page, and no test of its look would tell.
+func TestTemplatesReadPublishedFields(t *testing.T) {
+	published := map[string]bool{}
+	var add func(v any)
+	add = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, each := range v {
+				add(each)
+			}
+		case map[string]any:
+			if properties, ok := v["properties"].(map[string]any); ok {
+				for name := range properties {
+					published[name] = true
+				}
+			}
+			for _, each := range v {
+				add(each)
+			}
+		}
+	}
+	for command := range commands {
+		add(schemaOf(t, command))
+	}
+	migrate, err := os.ReadFile("../../docs/reference/migrate.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema any
+	if err := json.Unmarshal(migrate, &schema); err != nil {
+		t.Fatal(err)
+	}
+	add(schema)
+	files, err := filepath.Glob("parts/*.html")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	read := 0
+	field := regexp.MustCompile(`^[a-z]`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range fieldsOf(t, file, string(text)) {
+			if !field.MatchString(name) || name == "depth" { // ours, and that of tree
+				continue
+			}
+			if read++; !published[name] {
+				t.Errorf("%s reads %q, which no command prints", file, name)
+			}
+		}
+	}
+	if read < 50 {
+		t.Errorf("%d fields were looked at", read)
+	}
+}
+
+// fieldsOf returns the names of all fields in templates.
+func fieldsOf(t *testing.T, file, text string) (out []string) {
+	t.Helper()
+	trees := map[string]*parse.Tree{}
+	tree := parse.New(file)
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(text, "", "", trees); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(n parse.Node)
+	pipe := func(p *parse.PipeNode) {
+		if p == nil {
+			return
+		}
+		for _, c := range p.Cmds {
+			for _, a := range c.Args {
+				walk(a)
+			}
+		}
+	}
+	list := func(l *parse.ListNode) {
+		if l == nil {
+			return
+		}
+		for _, n := range l.Nodes {
+			walk(n)
+		}
+	}
+	walk = func(n parse.Node) {
+		switch n := n.(type) {
+		case *parse.FieldNode:
+			out = append(out, n.Ident...)
+		case *parse.ActionNode:
+			pipe(n.Pipe)
+		case *parse.PipeNode:
+			pipe(n)
+		case *parse.ListNode:
+			list(n)
+		case *parse.IfNode:
+			pipe(n.Pipe)
+			list(n.List)
+			list(n.ElseList)
+		case *parse.RangeNode:
+			pipe(n.Pipe)
+			list(n.List)
+			list(n.ElseList)
+		case *parse.WithNode:
+			pipe(n.Pipe)
+			list(n.List)
+			list(n.ElseList)
+		case *parse.TemplateNode:
+			pipe(n.Pipe)
+		}
+	}
+	for _, tree := range trees {
+		walk(tree.Root)
+	}
+	return out
+}
+
+// TestHostileTextsStayText fills every field that a command prints with texts that run where they are not escaped.
+func TestHostileTextsStayText(t *testing.T) {
+	for command := range commands {
+		for _, text := range hostile {
+			d := documentOf(t, command, text)
+			var file bytes.Buffer
+			if err := page.Write(&file, text, d); err != nil {
+				t.Fatal(err)
+			}
+			harmless(t, command+" in a file: "+text, file.String(), 1)
+			if !strings.Contains(textOf(file.String()), text) {
+				t.Errorf("%s: %q is not shown", command, text)
+			}
+			from := &fixed{documents: []page.Document{d}, answer: documentOf(t, "explain", text), of: text}
+			for _, path := range []string{"/now", "/routes", "/plan", "/diff", "/diagnostics", "/search?q=" + escape("a"),
+				"/ask?url=" + escape(text) + "&headers=" + escape(text), "/search?q=" + escape(text)} {
+				got := get(t, page.Handler(from), "localhost:1", path)
+				if got.Code == http.StatusOK {
+					harmless(t, command+" at "+path+": "+text, got.Body.String(), 1)
+				}
+			}
+		}
+	}
+}
+
+func escape(text string) string {
+	return strings.NewReplacer("%", "%25", "&", "%26", "#", "%23", "+", "%2B", " ", "%20", "<", "%3C", ">", "%3E", `"`, "%22",
+		"{", "%7B", "}", "%7D").Replace(text)
+}
+
+// harmless fails for scripts besides ours, for handlers of events, styles and links that run, and for resources from elsewhere.
+func harmless(t *testing.T, what, text string, scripts int) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if n.Data == "script" {
+			found++
+		}
+		if slices.Contains([]string{"iframe", "object", "embed", "base", "img"}, n.Data) {
+			t.Errorf("%s: there is a %s", what, n.Data)
+		}
+		for _, a := range n.Attr {
+			value := strings.ToLower(strings.TrimSpace(a.Val))
+			switch {
+			case strings.HasPrefix(a.Key, "on"), a.Key == "style",
+				strings.HasPrefix(value, "javascript:") && a.Key != "value":
+				t.Errorf("%s: %s has %s=%q", what, n.Data, a.Key, a.Val)
+			case slices.Contains([]string{"href", "src", "action", "srcset", "poster"}, a.Key) && (strings.Contains(value, "//") || strings.HasPrefix(value, "http")) &&
+				!strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "data:application/gzip;base64,"):
+				t.Errorf("%s: %s has %s=%q", what, n.Data, a.Key, a.Val)
+			}
+		}
+	}
+	if found != scripts {
+		t.Errorf("%s: there are %d scripts, want %d", what, found, scripts)
+	}
+}
+
+func textOf(page string) string {
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		return ""
+	}
+	var out strings.Builder
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode && n.Parent.Data != "script" && n.Parent.Data != "style" {
+			out.WriteString(n.Data)
+		}
+	}
+	return out.String()
+}
+
+// fixed is a source of documents that a test changes.
+type fixed struct {
+	documents []page.Document
+	answer    page.Document
+	err       error
+	changed   chan struct{}
+	asked     page.Question
+	of        string
+}
+
+func (f *fixed) Documents(context.Context) ([]page.Document, error) { return f.documents, f.err }
+func (f *fixed) Changed() <-chan struct{}                           { return f.changed }
+func (f *fixed) Of() string                                         { return f.of }
+func (f *fixed) Explain(_ context.Context, q page.Question) (page.Document, error) {
+	f.asked = q
+	return f.answer, f.err
+}
+
+func get(t *testing.T, h http.Handler, host, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	r.Host = host
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestThePageIsForLoopbackAlone: a page of another site that has its name lead to loopback gets nothing, and nothing is written.
+func TestThePageIsForLoopbackAlone(t *testing.T) {
+	h := page.Handler(&fixed{documents: []page.Document{documentOf(t, "status", "secret")}})
+	for _, host := range []string{"evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example:1", "", "0.0.0.0:80",
+		"10.0.0.1", "[::]:80", "localhost@evil.example"} {
+		for _, path := range []string{"/now", "/json/status", "/changes", "/script.js"} {
+			if got := get(t, h, host, path); got.Code != http.StatusMisdirectedRequest || strings.Contains(got.Body.String(), "secret") {
+				t.Errorf("%s of %q: %d %s", path, host, got.Code, got.Body)
+			}
+		}
+	}
+	for _, host := range []string{"localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:8080", "[::1]"} {
+		if got := get(t, h, host, "/now"); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "secret") {
+			t.Errorf("%q: %d", host, got.Code)
+		}
+	}
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch} {
+		r := httptest.NewRequestWithContext(t.Context(), method, "/now", strings.NewReader("x"))
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, w.Code)
+		}
+	}
+	policy := get(t, h, "localhost", "/now").Header().Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %s", policy)
+	}
+}
+
+// TestAViewIsWhatACommandPrints: the JSON behind a view is byte for byte the command's.
+func TestAViewIsWhatACommandPrints(t *testing.T) {
+	from := &fixed{documents: []page.Document{documentOf(t, "status", "x"), documentOf(t, "plan", "x")}, answer: documentOf(t, "explain", "x")}
+	h := page.Handler(from)
+	for i, path := range []string{"/json/status", "/json/plan"} {
+		if got := get(t, h, "localhost", path); got.Body.String() != string(from.documents[i].JSON) {
+			t.Errorf("%s differs", path)
+		}
+	}
+	ask := "?url=https%3A%2F%2Fa.example%2Fx&method=PUT&headers=A%3A+1%0D%0AB%3A+2&client=192.0.2.1"
+	if got := get(t, h, "localhost", "/json/explain"+ask); got.Body.String() != string(from.answer.JSON) {
+		t.Error("/json/explain differs")
+	}
+	want := page.Question{URL: "https://a.example/x", Method: "PUT", Headers: []string{"A: 1", "B: 2"}, Client: "192.0.2.1"}
+	if from.asked.URL != want.URL || from.asked.Method != want.Method || !slices.Equal(from.asked.Headers, want.Headers) || from.asked.Client != want.Client {
+		t.Errorf("%+v was asked", from.asked)
+	}
+	shown := get(t, h, "localhost", "/ask"+ask).Body.String()
+	for _, kept := range []string{`value="https://a.example/x"`, `value="PUT"`, "A: 1", `value="192.0.2.1"`} {
+		if !strings.Contains(shown, kept) {
+			t.Errorf("the question is not kept: %s", kept)
+		}
+	}
+}
+
+const twoHosts = `{"loadBalancers": [], "diagnostics": [], "problems": [], "summary": {"findings": {}}, "hosts": [
+ {"host": "a.example", "port": 80, "protocol": "HTTP", "loadBalancer": "c/a/internal", "default": {"answer": "404"}, "refused": [], "routes": [
+  {"path": "/cart", "type": "Prefix", "answer": "Service shop/cart"}, {"path": "/", "type": "Prefix", "answer": "Service shop/front"},
+  {"path": "/cart/new", "type": "Exact", "answer": "Service shop/new", "unreachable": true, "behind": ["Ingress b/other"]}]},
+ {"host": "b.example", "port": 443, "protocol": "HTTPS", "loadBalancer": "c/b/internal", "default": {"answer": "404"}, "refused": [], "routes": [
+  {"path": "/", "type": "Prefix", "answer": "Service shop/back"}]}]}`
+
+// TestASearchHidesOtherRows: without the script, too.
+func TestASearchHidesOtherRows(t *testing.T) {
+	h := page.Handler(&fixed{documents: []page.Document{{Command: "status", JSON: []byte(twoHosts)}}})
+	visible := func(path string) string { return withoutHidden(get(t, h, "localhost", path).Body.String()) }
+	for query, want := range map[string][2]string{
+		"CART":      {"shop/cart", "shop/front"},
+		"b.example": {"shop/back", "shop/cart"},
+		"a.example": {"shop/front", "shop/back"},
+		"other":     {"Ingress b/other", "shop/front"},
+	} {
+		for _, path := range []string{"/routes?q=", "/search?q="} {
+			got := visible(path + query)
+			if !strings.Contains(got, want[0]) || strings.Contains(got, want[1]) {
+				t.Errorf("%s%s shows, want %q and not %q:\n%s", path, query, want[0], want[1], got)
+			}
+		}
+	}
+	if got := visible("/routes"); !strings.Contains(got, "shop/cart") || !strings.Contains(got, "shop/back") {
+		t.Errorf("all is not shown: %s", got)
+	}
+	at := strings.Index
+	if got := visible("/routes"); at(got, "shop/front") > at(got, "shop/cart") || at(got, "shop/cart") > at(got, "shop/new") {
+		t.Errorf("paths are not below those above them: %s", got)
+	}
+}
+
+// withoutHidden is the text of a page that is not hidden.
+func withoutHidden(text string) string {
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		return ""
+	}
+	var out strings.Builder
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		if slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) {
+			return
+		}
+		if n.Type == html.TextNode {
+			out.WriteString(n.Data)
+		}
+		for c := range n.ChildNodes() {
+			walk(c)
+		}
+	}
+	walk(root)
+	return out.String()
+}
+
+// TestChangesAreSent asks a served page for changes.
+func TestChangesAreSent(t *testing.T) {
+	from := &fixed{changed: make(chan struct{})}
+	server := httptest.NewServer(page.Handler(from))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/changes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	close(from.changed)
+	sent := make([]byte, len("event: change"))
+	if _, err := answer.Body.Read(sent); err != nil || string(sent) != "event: change" {
+		t.Errorf("%q, %v", sent, err)
+	}
+}
+
+// TestAProblemIsShown: what cannot be read is said, and the views stay.
+func TestAProblemIsShown(t *testing.T) {
+	h := page.Handler(&fixed{err: errors.New("a.yaml:3: it is no YAML"), documents: nil})
+	for _, path := range []string{"/now", "/ask?url=http://a.example/"} {
+		got := get(t, h, "localhost", path).Body.String()
+		if !strings.Contains(textOf(got), "a.yaml:3: it is no YAML") || !strings.Contains(got, `href="/now"`) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}

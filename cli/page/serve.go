@@ -1,0 +1,250 @@
+package page
+
+import (
+	gocontext "context"
+	"fmt"
+	"html/template"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// This file serves the page on loopback. It answers requests that name loopback alone, so that the page of another site
+// cannot read it by a name that it has changed to this address; it changes nothing, and has no script or style within HTML.
+
+// A Source has the documents that are shown now.
+type Source interface {
+	// Documents returns what commands would print now.
+	Documents(ctx gocontext.Context) ([]Document, error)
+	// Explain returns what explain prints for a request.
+	Explain(ctx gocontext.Context, q Question) (Document, error)
+	// Changed returns a channel that is closed when the documents change.
+	Changed() <-chan struct{}
+	// Of says what the documents are about: files, or a cluster.
+	Of() string
+}
+
+// A Question is a request that a reader asks about.
+type Question struct {
+	URL, Method string
+	Headers     []string
+	Client      string
+}
+
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Handler serves the page.
+func Handler(from Source) http.Handler {
+	s := server{from}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /style.css", asset("text/css", style))
+	mux.HandleFunc("GET /script.js", asset("text/javascript", script))
+	mux.HandleFunc("GET /changes", s.changes)
+	mux.HandleFunc("GET /json/{command}", s.json)
+	mux.HandleFunc("GET /search", s.search)
+	mux.HandleFunc("GET /ask", s.ask)
+	mux.HandleFunc("GET /{view}", s.view)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/now", http.StatusFound)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !isLoopback(r.Host) {
+			http.Error(w, "This page is for localhost, 127.0.0.1 and [::1] alone: open it by one of these.", http.StatusMisdirectedRequest)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback reports whether a Host header names this machine.
+func isLoopback(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	return slices.Contains([]string{"localhost", "127.0.0.1", "::1", "[::1]"}, strings.ToLower(name))
+}
+
+func asset(kind, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind+"; charset=utf-8")
+		_, _ = w.Write([]byte(text)) // the client may be gone
+	}
+}
+
+type server struct{ from Source }
+
+// changes tells of each change, as an event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html.
+func (s server) changes(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w)
+	for {
+		changed := s.from.Changed()
+		if err := flush.Flush(); err != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+			if _, err := fmt.Fprint(w, "event: change\ndata: -\n\n"); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// json answers with what a command prints.
+func (s server) json(w http.ResponseWriter, r *http.Request) {
+	all, err := s.from.Documents(r.Context())
+	if r.PathValue("command") == "explain" {
+		var d Document
+		d, err = s.from.Explain(r.Context(), questionOf(r.URL.Query()))
+		all = []Document{d}
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	for _, d := range all {
+		if d.Command == r.PathValue("command") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(d.JSON)
+			return
+		}
+	}
+	http.NotFound(w, r)
+}
+
+func questionOf(form url.Values) Question {
+	q := Question{URL: form.Get("url"), Method: form.Get("method"), Client: strings.TrimSpace(form.Get("client"))}
+	for line := range strings.Lines(form.Get("headers")) {
+		if line = strings.TrimSpace(line); line != "" {
+			q.Headers = append(q.Headers, line)
+		}
+	}
+	return q
+}
+
+// ask answers a question. The address has the question, so that it can be sent to others.
+func (s server) ask(w http.ResponseWriter, r *http.Request) {
+	form := r.URL.Query()
+	c := context{Served: true, Form: form}
+	part := viewsOf["explain"][0]
+	if form.Get("url") != "" {
+		d, err := s.from.Explain(r.Context(), questionOf(form))
+		if err == nil {
+			c.Doc, err = decode(d.JSON)
+		}
+		if err != nil {
+			c.Problem = err.Error()
+		}
+	}
+	part.Command, part.JSON = "fairlead explain URL", template.URL("/json/explain?"+form.Encode()) //nolint:gosec // encoded
+	s.answer(w, r, layout{Title: part.Title}, []section{part}, func(section) context { return c })
+}
+
+// view answers with one view.
+func (s server) view(w http.ResponseWriter, r *http.Request) {
+	s.sections(w, r, false, func(p section) bool { return p.ID == r.PathValue("view") })
+}
+
+// search answers with the rows of all views in which a text is.
+func (s server) search(w http.ResponseWriter, r *http.Request) {
+	s.sections(w, r, true, func(section) bool { return true })
+}
+
+func (s server) sections(w http.ResponseWriter, r *http.Request, only bool, wanted func(section) bool) {
+	all, err := s.from.Documents(r.Context())
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
+	var shown []section
+	values := map[string]any{}
+	page := layout{Title: "Search"}
+	for _, d := range all {
+		for _, p := range viewsOf[d.Command] {
+			if !wanted(p) {
+				continue
+			}
+			if values[p.ID], err = decode(d.JSON); err != nil {
+				s.failed(w, r, err)
+				return
+			}
+			p.Command, p.JSON = "fairlead "+d.Command, template.URL("/json/"+d.Command) //nolint:gosec // ours
+			shown = append(shown, p)
+			if !only {
+				page.Title = p.Title
+			}
+		}
+	}
+	if len(shown) == 0 {
+		http.NotFound(w, r)
+		return
+	}
+	query := r.URL.Query().Get("q")
+	s.answer(w, r, page, shown, func(p section) context {
+		return context{Doc: values[p.ID], Served: true, Query: strings.ToLower(strings.TrimSpace(query)), Only: only}
+	})
+}
+
+// failed says why there are no documents. The next change shows them again.
+func (s server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	s.answer(w, r, layout{Title: "Nothing can be shown"}, []section{{ID: "problem", template: "problem"}},
+		func(section) context { return context{Problem: err.Error()} })
+}
+
+func (s server) answer(w http.ResponseWriter, r *http.Request, page layout, parts []section, of func(section) context) {
+	page.Served, page.Of, page.Query = true, s.from.Of(), r.URL.Query().Get("q")
+	page.Views = s.views(r)
+	for _, p := range parts {
+		var err error
+		if p.Body, err = p.body(of(p)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		page.Sections = append(page.Sections, p)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = page.write(w) // the client may be gone
+}
+
+// views are the links to all views.
+func (s server) views(r *http.Request) []view {
+	ids := []section{}
+	for _, command := range []string{"status", "explain", "plan", "diff"} {
+		if command == "explain" || slices.Contains(s.commands(r), command) {
+			ids = append(ids, viewsOf[command]...)
+		}
+	}
+	order := []string{"now", "routes", "ask", "plan", "diff", "diagnostics"}
+	slices.SortFunc(ids, func(a, b section) int { return slices.Index(order, a.ID) - slices.Index(order, b.ID) })
+	var out []view
+	for _, p := range ids {
+		out = append(out, view{template.URL("/" + p.ID), p.Title, r.URL.Path == "/"+p.ID}) //nolint:gosec // ours
+	}
+	return out
+}
+
+func (s server) commands(r *http.Request) []string {
+	all, err := s.from.Documents(r.Context())
+	if err != nil {
+		return []string{"status", "plan"}
+	}
+	var out []string
+	for _, d := range all {
+		out = append(out, d.Command)
+	}
+	return out
+}
