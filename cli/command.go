@@ -96,7 +96,7 @@ func RunsUntilInterrupted(args []string) bool {
 		return false
 	}
 	switch strings.TrimPrefix(cmd.CommandPath(), "fairlead ") {
-	case "run", "demo", "serve-provider", "provider check":
+	case "run", "demo", "ui", "serve-provider", "provider check":
 		return true
 	case "check":
 		return slices.ContainsFunc(args, makes)
@@ -134,8 +134,9 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		return FlagError(cmd.Flags(), err)
 	})
 	addGroup(root, "About files or a cluster:", newPlan(with.Clouds), newDiff(with.Clouds),
-		newVerify(with.Clouds), newReplay(with.Clouds), newExplain(with.Clouds),
-		newValidate(with.Clouds), newMigrate(with.Clouds), newAdopt(with.Clouds), newRelease(with.Clouds), newDemo(with.Clouds))
+		newVerify(with.Clouds), newReplay(with.Clouds), newExplain(with.Clouds), newStatus(with.Clouds),
+		newValidate(with.Clouds), newMigrate(with.Clouds), newAdopt(with.Clouds), newRelease(with.Clouds),
+		newUI(with.Clouds), newDemo(with.Clouds))
 	addGroup(root, "The operator and its clouds:", newRun(with.Clouds),
 		newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds), newProvider())
 	root.AddCommand(newVersion())

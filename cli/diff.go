@@ -109,6 +109,7 @@ func newDiff(with access.Clouds) *cobra.Command {
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format, output.Markdown)
+	htmlFlag(cmd)
 	completeManifests(cmd)
 	cmd.Flags().StringVar(&from.base, "base", "", "compare with the same files at this git `REVISION`")
 	cmd.Flags().BoolVar(&from.live, "live", false,
@@ -153,6 +154,9 @@ func runDiff(
 	report.Accept(from.acceptances)
 	report.AcceptancesChange = from.accepting
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
+		return err
+	}
+	if err := writeHTML(cmd, "diff", report); err != nil {
 		return err
 	}
 	switch {

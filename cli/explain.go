@@ -93,6 +93,9 @@ func newExplain(with access.Clouds) *cobra.Command {
 			if all != (len(urls) == 0) {
 				return errors.New("explain takes one or more URLs, or --all")
 			}
+			if !all && cmd.Flags().Changed("html") {
+				return errors.New("--html is for --all; fairlead ui answers about URLs in a browser")
+			}
 			if names, found := lookUpAll(urls); found {
 				return names.print(cmd.OutOrStdout(), format)
 			}
@@ -110,7 +113,7 @@ func newExplain(with access.Clouds) *cobra.Command {
 			}
 			switch {
 			case all:
-				err = compiled.explainAll(cmd.OutOrStdout(), format, failOn)
+				err = compiled.explainAll(cmd, format, failOn)
 			case len(bound) > 0:
 				err = compiled.explainBindings(cmd.OutOrStdout(), bound, format)
 			default:
@@ -124,6 +127,7 @@ func newExplain(with access.Clouds) *cobra.Command {
 	cluster.ConnectionFlags(cmd.Flags())
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format)
+	htmlFlag(cmd)
 	failOnFlag(cmd, &failOn, failOnError+"; only --all has diagnostics that fail it")
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil,
@@ -141,6 +145,7 @@ type compilation struct {
 	diagnostics []diag.Diagnostic
 	bindings    []diag.Diagnostic  // of TargetGroupBindings
 	problems    manifests.Problems // of objects that were left out
+	places      manifests.Places   // of objects in files
 }
 
 // compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
@@ -152,7 +157,7 @@ func compileFor(
 	if err != nil {
 		return compilation{}, err
 	}
-	all, options, err := in.Objects(cmd, cluster)
+	all, options, places, err := in.Located(cmd, cluster)
 	problems, err := manifests.LeftOut(program.WithoutIngress(all, err))
 	if err != nil {
 		return compilation{}, err
@@ -170,7 +175,7 @@ func compileFor(
 	if in.FromFiles() {
 		diagnostics = program.AmongFiles(diagnostics)
 	}
-	return compilation{all, !in.FromFiles(), programs, diagnostics, program.Bindings(all, options, in.FromFiles()), problems}, err
+	return compilation{all, !in.FromFiles(), programs, diagnostics, program.Bindings(all, options, in.FromFiles()), problems, places}, err
 }
 
 // bindingKind begins the name of a TargetGroupBinding in place of a URL.
@@ -228,14 +233,17 @@ func printEach(w io.Writer, diagnostics []diag.Diagnostic) error {
 
 // explainAll prints errors, and other diagnostics about conflicts between routes and about
 // Ingresses that are not served.
-func (c compilation) explainAll(w io.Writer, format output.Format, failOn string) error {
+func (c compilation) explainAll(cmd *cobra.Command, format output.Format, failOn string) error {
 	about := append([]diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken,
 		diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}, answer.NotServed...)
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
 	diagnostics = append(diagnostics, c.bindings...)
-	if err := c.print(w, diagnostics, format); err != nil {
+	if err := c.print(cmd.OutOrStdout(), diagnostics, format); err != nil {
+		return err
+	}
+	if err := writeHTML(cmd, "explain --all", diagnostics); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return failing(d, failOn) }) {
@@ -279,16 +287,21 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 	return "No conflicts, and some request reaches every route."
 }
 
-// explainEach prints the answers. If one of them fails, it prints none.
-func (c compilation) explainEach(w io.Writer, asked []answer.Question, format output.Format) error {
-	var answers []answer.Explanation
+// answers explains what answers requests.
+func (c compilation) answers(asked []answer.Question) (answers []answer.Explanation, err error) {
 	var wrong []error
 	for _, q := range asked {
 		answer, err := answer.Explain(c.programs, q, c.knowsEndpoints)
 		answer.AddRefusals(c.programs, q.Request.Port, c.notServed(q.Request, answer))
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
-	if err := errors.Join(wrong...); err != nil {
+	return answers, errors.Join(wrong...)
+}
+
+// explainEach prints the answers. If one of them fails, it prints none.
+func (c compilation) explainEach(w io.Writer, asked []answer.Question, format output.Format) error {
+	answers, err := c.answers(asked)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -307,7 +320,7 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 		}
 	}
 	tally := output.TallyOf(nil, len(c.problems))
-	_, err := fmt.Fprintf(w, "\nSummary: %s\n", answer.Summarise(answers, tally))
+	_, err = fmt.Fprintf(w, "\nSummary: %s\n", answer.Summarise(answers, tally))
 	return err
 }
 

@@ -83,6 +83,7 @@ func newPlan(with access.Clouds) *cobra.Command {
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &show.format)
+	htmlFlag(cmd)
 	failOnFlag(cmd, &show.failOn, failOnError+", and "+failOnNever+
 		" with --live, where the Ingresses of others are read, too")
 	completeManifests(cmd)
@@ -146,8 +147,8 @@ func runPlan(
 	result.diagnostics = diag.Sort(append(result.diagnostics,
 		program.Bindings(result.side.objects, result.side.options, in.FromFiles())...))
 	out := cmd.OutOrStdout()
+	report := program.Report(result.programs, result.diagnostics, result.problems)
 	if show.format != output.Text {
-		report := program.Report(result.programs, result.diagnostics, result.problems)
 		if report.Routing, err = result.side.saved(cmd, with); err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func runPlan(
 	} else {
 		err = printPlans(out, result, show.priorities)
 	}
-	if err != nil {
+	if err = cmp.Or(err, writeHTML(cmd, "plan", report)); err != nil {
 		return err
 	}
 	if from.live {

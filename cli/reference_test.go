@@ -19,7 +19,7 @@ import (
 func TestReference(t *testing.T) {
 	page.Check(t, "../docs/reference/run.md", runPage())
 	page.Check(t, "../docs/reference/check.md", checkPage())
-	for _, name := range []string{"plan", "diff", "verify", "replay", "explain", "validate", "migrate", "adopt", "release"} {
+	for _, name := range []string{"plan", "diff", "verify", "replay", "explain", "status", "ui", "validate", "migrate", "adopt", "release"} {
 		page.Check(t, "../docs/reference/"+name+".md", commandPage(name, "cli/"+name+".go"))
 	}
 	page.Check(t, "../docs/reference/serve-provider.md", commandPage("serve-provider", "cli/serveprovider.go"))

@@ -99,6 +99,7 @@ func newReplay(with access.Clouds) *cobra.Command {
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format)
+	htmlFlag(cmd)
 	completeManifests(cmd)
 	in.flags(cmd)
 	in.home.Flags(cmd.Flags())
@@ -208,6 +209,9 @@ func runReplay(
 		return fmt.Errorf("replaying logs: %w", err)
 	}
 	if err := printReplay(cmd.OutOrStdout(), report, format, in.top); err != nil {
+		return err
+	}
+	if err := writeHTML(cmd, "replay", report); err != nil {
 		return err
 	}
 	var left []error

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/cli/comparison"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/status"
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/compare"
@@ -41,6 +42,7 @@ func schemas(strict bool) map[string]map[string]any {
 		"adopt":       s.of(reflect.TypeFor[takeovers]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},
+		"status":      s.of(reflect.TypeFor[status.Report]()),
 		"explain-all": s.of(reflect.TypeFor[[]diag.Diagnostic]()),
 		"check":       s.of(reflect.TypeFor[output.FindingsReport]()),
 	}
@@ -202,6 +204,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},
 		{"explain-all", []string{"explain", "--all", "-f", broken}},
+		{"status", []string{"status", "-f", sampleFiles, "-f", broken}},
 		{"check", []string{"check", "--provider", "fake", "--kubeconfig", "none"}},
 	}
 	published, strict := schemas(false), schemas(true)

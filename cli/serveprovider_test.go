@@ -98,7 +98,7 @@ func (s *socket) client(t *testing.T, config *tls.Config) *http.Client {
 }
 
 // status is that of a request for capabilities; 0 if there is no answer.
-func status(t *testing.T, c *http.Client, url string, headers ...string) int {
+func statusOf(t *testing.T, c *http.Client, url string, headers ...string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+v1.PathCapabilities, nil)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestAProviderIsServedAtASocket(t *testing.T) {
 	}
 	left.SetUnlinkOnClose(false)
 	left.Close()
-	if code := status(t, servedAt(t, dir).client(t, nil), "http://provider"); code != http.StatusOK {
+	if code := statusOf(t, servedAt(t, dir).client(t, nil), "http://provider"); code != http.StatusOK {
 		t.Errorf("where a socket was left: %d", code)
 	}
 }
@@ -203,7 +203,7 @@ func TestATokenIsReplaced(t *testing.T) {
 	write(t, file, "first\n")
 	s := servedAt(t, dir, "--token-file", file)
 	c := s.client(t, nil)
-	ask := func(token string) int { return status(t, c, "http://provider", "Authorization: Bearer "+token) }
+	ask := func(token string) int { return statusOf(t, c, "http://provider", "Authorization: Bearer "+token) }
 	if a, b := ask("first"), ask("second"); a != 200 || b != 401 {
 		t.Errorf("the first token: %d, the second: %d", a, b)
 	}
@@ -241,7 +241,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 			}
 			config.Certificates = []tls.Certificate{own}
 		}
-		return status(t, s.client(t, config), "https://provider.test")
+		return statusOf(t, s.client(t, config), "https://provider.test")
 	}
 	if code := ask(pair, client); code != http.StatusOK {
 		t.Fatalf("a client that is known: %d; %s", code, &s.logs)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,6 +87,7 @@ func newVerify(with access.Clouds) *cobra.Command {
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format, output.Markdown, output.JUnitFile)
+	htmlFlag(cmd)
 	completeManifests(cmd)
 	cmd.Flags().StringArrayVar(&in.expectations, "expect", nil, "`FILE` with expectations, or with "+
 		"a ConfigMap that has them, - for standard input; can be repeated")
@@ -138,6 +140,7 @@ func runVerify(
 	} else {
 		err = format.PrintReport(cmd.OutOrStdout(), report, "the verification")
 	}
+	err = cmp.Or(err, writeHTML(cmd, "verify", report))
 	switch {
 	case err != nil:
 		return err

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/cli/answer"
+)
+
+// TestStatusIsWhatExplainSays: for each route that requests reach, explain gives the same answer to the request of the route, and
+// names the same field.
+func TestStatusIsWhatExplainSays(t *testing.T) {
+	asked := 0
+	ingress := func(name, host, path, kind string) string {
+		text := strings.Replace(ingressYAML(name, host, path), "pathType: Prefix", "pathType: "+kind, 1)
+		text = strings.Replace(text, `- host: ""`, "-", 1)
+		return strings.Replace(text, "namespace: shop", "namespace: shop, annotations: {fairlead.dev/group: all}", 1)
+	}
+	mixed := directory(t, map[string]string{"service.yaml": serviceYAML,
+		"exact.yaml": ingress("exact", "m.example.com", "/a", "Exact"), "prefix.yaml": ingress("prefix", "m.example.com", "/a", "Prefix"),
+		"below.yaml": ingress("below", "m.example.com", "/a/b", "Prefix"), "wildcard.yaml": ingress("wildcard", "*.example.com", "/", "Prefix"),
+		"none.yaml": ingress("none", "", "/c", "Prefix"),
+		"glob.yaml": strings.Replace(ingress("glob", "m.example.com", "/x*y/?", "ImplementationSpecific"), "annotations: {", "annotations: {fairlead.dev/implementation-specific: Glob, ", 1),
+	})
+	for _, files := range []string{sampleFiles, mixed} {
+		var report struct {
+			Hosts []struct {
+				Host   string `json:"host"`
+				Routes []struct {
+					URL, When, Source, Answer string
+					Unreachable               bool
+				}
+			}
+		}
+		got := fairlead(t, "status", "-R", "-f", files, "-o", "json")
+		if err := json.Unmarshal([]byte(got.out), &report); err != nil {
+			t.Fatalf("%s: %v\n%s%s", files, err, got.out, got.err)
+		}
+		for _, h := range report.Hosts {
+			for _, r := range h.Routes {
+				if r.URL == "" || r.When != "" || r.Unreachable {
+					continue
+				}
+				asked++
+				var said answer.Explanation
+				explained := fairlead(t, "explain", r.URL, "-R", "-f", files, "-o", "json")
+				if err := json.Unmarshal([]byte(explained.out), &said); err != nil {
+					t.Fatalf("%s: %v\n%s%s", r.URL, err, explained.out, explained.err)
+				}
+				if said.Source != r.Source || said.Outcome.String() != r.Answer {
+					t.Errorf("%s of %s: status says %s by %s, and explain %s by %s", r.URL, files, r.Answer, r.Source, said.Outcome, said.Source)
+				}
+			}
+		}
+	}
+	if asked < 12 {
+		t.Errorf("%d routes were asked about", asked)
+	}
+}
+
+// TestStatusHasWhatIsRefused: a path that loses is beside the one that wins, and an error beside the host that its Ingress names, each
+// with its line.
+func TestStatusHasWhatIsRefused(t *testing.T) {
+	grouped := func(name, path string) string {
+		return strings.Replace(ingressYAML(name, "a.example.com", path), "namespace: shop", "namespace: shop, annotations: {fairlead.dev/group: all}", 1)
+	}
+	dir := directory(t, map[string]string{
+		"a.yaml": grouped("web", "/") + "---\n" + grouped("zother", "/") + "---\n" + serviceYAML, "b.yaml": ingressYAML("fine", "b.example.com", "/"),
+		"bad.yaml": strings.Replace(strings.Replace(annotated("fairlead.dev/scheme: public"), "name: web", "name: bad", 1), "a.example", "bad.example", 1),
+	})
+	got := fairlead(t, "status", "-f", dir, "-o", "json")
+	for _, want := range []string{`"unreachable": true`, `"behind": [
+            "Ingress shop/web spec.rules[0].http.paths[0]"
+          ]`, `"reason": "AnnotationInvalid"`, `bad.yaml",
+          "line": 3`, `"answer": "not served: the Ingresses that name the host are refused"`, `"host": "bad.example.com"`} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("there is no %s:\n%s", want, got.out)
+		}
+	}
+	text := fairlead(t, "status", "-f", dir)
+	if text.code != exitDone || !strings.HasPrefix(text.out, "2 load balancers, none needs attention; 4 Ingresses, 3 hosts, 3 routes\n\nfairlead/shop/@all/internal: not known here\n") {
+		t.Errorf("the status is\n%s%s", text.out, text.err)
+	}
+}
