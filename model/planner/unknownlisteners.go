@@ -60,6 +60,15 @@ func groupsOf(l *lb.ObservedListener) (out []lb.GroupID) {
 	return slices.Compact(out)
 }
 
+// changesRequests reports whether a listener redirects to a port of its load balancer with another host, path or query.
+// Package proof leaves plans undecided that change such redirects together with that port.
+func changesRequests(seen *lb.Observed, l *lb.ObservedListener) bool {
+	return slices.ContainsFunc(append(actionsOf(l.Plain().Rules), l.Default), func(a lb.Action) bool {
+		r := a.Redirect
+		return r != nil && (r.Host != "" || r.Path != "" || r.Query != "") && seen.Listener(r.Target(l.Port, l.Protocol)) != nil
+	})
+}
+
 // tellListener says what becomes of a listener of others. alone: it is why the load balancer stays.
 func tellListener(seen *lb.Observed, l *lb.ObservedListener, want lb.LoadBalancer, alone bool) diag.Diagnostic {
 	out := diag.Diagnostic{Severity: diag.Warning, Reason: diag.UnknownListener, Source: plan.SourceOf(seen.Key)}
@@ -75,6 +84,11 @@ func tellListener(seen *lb.Observed, l *lb.ObservedListener, want lb.LoadBalance
 		}
 		out.Message = fmt.Sprintf("%s, and it gets the rules of the Ingresses, which ask for the port: %s.", what,
 			diag.Cut(strings.Join(by, ", ")))
+		if changesRequests(seen, l) {
+			out.Message += " Of its redirects, some lead to a port of this load balancer with another host, path or query. The answer " +
+				"is not proven to clients that follow one while the rules change: delete the rules of these redirects first, if " +
+				"that matters."
+		}
 	case !want.Leaves(l):
 		out.Message = what + ", and no Ingress asks for the port: it is deleted, as unknownListeners of the class says."
 	case alone:
