@@ -188,7 +188,7 @@ func (r takeovers) Text(colour output.Palette) string {
 
 // lines describes a load balancer for people.
 func (f foundBalancer) lines() []string {
-	out := []string{fmt.Sprintf("%s, for %s, is wanted as %s", f.Name, f.For, f.Key)}
+	out := []string{strings.Replace(fmt.Sprintf("%s, for %s, is wanted as %s", f.Name, f.For, f.Key), ", for ,", "", 1)}
 	add := func(format string, args ...any) { out = append(out, "  "+fmt.Sprintf(format, args...)) }
 	if f.Differ+f.Undecided+len(f.NotUnderstood) == 0 {
 		add("answers: the same for all requests (%s, %d kinds of requests)", output.Number(f.Rules, "rule"), f.Classes)
@@ -207,6 +207,9 @@ func (f foundBalancer) lines() []string {
 	add("target groups: %d are %d wanted ones", found, len(wanted))
 	for _, id := range slices.Sorted(maps.Keys(f.Left)) {
 		add("target group %s is not wanted: %s", id, f.Left[id])
+	}
+	if len(f.Left) > 0 && f.For == "" {
+		add("--target-group ARN=namespace/service:port says of which Service a target group is")
 	}
 	for _, id := range f.Missing {
 		add("target group %s is wanted, and was not found", id)

@@ -62,18 +62,23 @@ type progress struct {
 	// Holders say whose its parts are.
 	Holders []string `json:"holders,omitempty"`
 	// Next is what to do now.
-	Next string `json:"next,omitempty"`
+	Next   string `json:"next,omitempty"`
+	byHand bool   // no controller made it
 }
 
 // lines describes a progress for people.
 func (p progress) lines() []string {
 	out := []string{fmt.Sprintf("%s, %s: %s", p.Name, p.Key, p.State)}
+	changes := "the controller will change"
+	if p.byHand {
+		changes = "not as it was found"
+	}
 	for _, list := range []struct {
 		title string
 		of    []string
 	}{
 		{"now", p.Holders}, {"in the way", p.Obstacles}, {"waits", p.Switch}, {"cannot be restored", p.Lost},
-		{"the controller will change", p.Changes}, {"left", p.Left},
+		{changes, p.Changes}, {"left", p.Left},
 	} {
 		for _, text := range list.of {
 			out = append(out, fmt.Sprintf("  %s: %s", list.title, text))

@@ -105,13 +105,13 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 	if err != nil || key == "" || !r.covers(key) {
 		return nil, err
 	}
-	did := &progress{Key: key, Name: found.Name}
+	did := &progress{Key: key, Name: found.Name, byHand: record.ByHand()}
 	if !r.yes {
 		seen, err := cloud.Observe(ctx, key, false)
 		if err != nil {
 			return did, err
 		}
-		did.State, did.Lost, did.Changes = record.State, adoption.Lost(record), adopt.Changed(seen, found.Tags)
+		did.State, did.Lost, did.Changes = record.State, adoption.Lost(record), adopt.Changed(seen, found.Tags, record.ByHand())
 		if did.Next = "fairlead release --yes gives it back"; did.State == adoption.Released {
 			did.Left, did.Next = adoption.LeftOf(record), "once the controller has started, fairlead release --yes deletes what is left"
 		}
@@ -134,6 +134,8 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 	switch {
 	case len(did.Switch) > 0:
 		did.Next = "give these Ingresses their former class, and run this command again" + classesOf(record)
+	case did.Done() && record.ByHand():
+		did.Next = "get it back into Terraform by the import blocks that adopt has printed"
 	case did.Done():
 		did.Next = "the controller can be started"
 	}

@@ -74,6 +74,9 @@ type Record struct {
 	Classes []networkingv1.IngressClass
 }
 
+// ByHand reports whether no controller made the load balancer of a record.
+func (r Record) ByHand() bool { return r.Cluster == byHand }
+
 // Records keeps records. Get returns nil if there is none. Heeded reports whether no operator changes the load balancer
 // of a record that is being given back.
 type Records interface {
@@ -366,8 +369,8 @@ func newRecord(cluster, stack string, found *lb.Other, key lb.Key) Record {
 func (t *Taker) obstacles(ctx context.Context, c Candidate, r Record) ([]string, error) {
 	out := c.Comparison.Obstacles(former(c.Found), c.Wanted)
 	if c.Comparison.NeedsConsent() && !c.Accepted {
-		out = append(out, fmt.Sprintf("some requests get another answer, or a setting changes: without --yes, adopt prints which; "+
-			"--accept %s consents", c.Wanted.LoadBalancer.Key))
+		out = append(out, fmt.Sprintf("%s: without --yes, adopt prints all; --accept %s consents", c.Comparison.Consent(),
+			c.Wanted.LoadBalancer.Key))
 	}
 	if r.State == Releasing || r.State == Returned {
 		out = append(out, "it is being given back, and that was not finished: fairlead release --yes finishes it")

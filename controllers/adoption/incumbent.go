@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 )
 
@@ -218,9 +219,12 @@ func (t *Taker) ofController(ctx context.Context, some []string, are bool) (out 
 	if err := t.Kube.List(ctx, &classes); err != nil {
 		return nil, fmt.Errorf("listing IngressClasses: %w", err)
 	}
-	controllers := map[string]string{}
+	controllers, parameters := map[string]string{}, map[string]string{}
 	for _, class := range classes.Items {
 		controllers[class.Name] = class.Spec.Controller
+		if ref := class.Spec.Parameters; ref != nil && ingress.IsForeign(ref) {
+			parameters[class.Name] = ref.Name
+		}
 	}
 	for _, name := range some {
 		ing := &networkingv1.Ingress{}
@@ -233,6 +237,9 @@ func (t *Taker) ofController(ctx context.Context, some []string, are bool) (out 
 			return nil, fmt.Errorf("reading Ingress %s: %w", name, err)
 		}
 		if why, is := isOfController(ing, controllers); is == are {
+			if class := ing.Spec.IngressClassName; are && class != nil && parameters[*class] != "" {
+				why += "; the new class needs what its IngressClassParams " + parameters[*class] + " say, too"
+			}
 			out = append(out, fmt.Sprintf("Ingress %s: %s", name, why))
 		}
 	}

@@ -71,6 +71,7 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 		if err := t.await(ctx, r.Since); err != nil {
 			return out, err
 		}
+		out.State = Released
 		return out, t.Records.Delete(ctx, r)
 	}
 	out.Left = LeftOf(r)

@@ -58,7 +58,7 @@ func TestListenersThatNoIngressAsksForStay(t *testing.T) {
 		if p := planner.Diff(seen, planner.KeepShape(w.LoadBalancer, seen), c); len(p.Steps) > 0 {
 			t.Fatalf("table %d: %+v", n, p.Steps[0].Step)
 		}
-		if changed := adopt.Changed(seen, nil); slices.ContainsFunc(changed, func(text string) bool { return strings.Contains(text, "8080") }) {
+		if changed := adopt.Changed(seen, nil, false); slices.ContainsFunc(changed, func(text string) bool { return strings.Contains(text, "8080") }) {
 			t.Fatalf("table %d: %q", n, changed)
 		}
 		w.LoadBalancer.RemoveOthers = true

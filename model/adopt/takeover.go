@@ -44,6 +44,37 @@ func (c *Comparison) NeedsConsent() bool {
 		slices.ContainsFunc(c.Settings, func(d Difference) bool { return !d.Stays })
 }
 
+// Consent says what a takeover would change, of each kind how much and an example.
+func (c *Comparison) Consent() string {
+	var out []string
+	add := func(n int, what, example string) {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%s (%d), such as %s", what, n, example))
+		}
+	}
+	if len(c.Changes) > 0 {
+		first := c.Changes[0]
+		add(len(c.Changes), "some requests get another answer", fmt.Sprintf("%s: %s, and then %s", first.Curl, first.Before.Action,
+			first.After.Action))
+	}
+	if len(c.Undecided) > 0 {
+		add(len(c.Undecided), "some requests are not decided", c.Undecided[0].Why)
+	}
+	if len(c.Exposures) > 0 {
+		first := c.Exposures[0]
+		add(len(c.Exposures), "settings of exposure change", fmt.Sprintf("%s: %s, and then %s", first.Setting, first.Before, first.After))
+	}
+	asked := slices.DeleteFunc(slices.Clone(c.Settings), func(d Difference) bool { return d.Stays })
+	if len(asked) > 0 {
+		first := asked[0]
+		add(len(asked), "settings change", fmt.Sprintf("%s, %s: %s, and then %s", first.Of, first.Setting, first.Found, first.Wanted))
+	}
+	if len(c.NotUnderstood) > 0 {
+		add(len(c.NotUnderstood), "something is not understood", c.NotUnderstood[0])
+	}
+	return strings.Join(out, "; ")
+}
+
 // Obstacles says what keeps a found load balancer from becoming the wanted one, also with consent.
 func (c *Comparison) Obstacles(o *lb.Other, w Wanted) (out []string) {
 	if name := w.LoadBalancer.Key.Name(); name != o.Name {
@@ -156,15 +187,16 @@ func renamed(l lb.ObservedListener, ids map[lb.GroupID]lb.GroupID) lb.ObservedLi
 }
 
 // Changed says what the former owner of a load balancer that was taken over will change when it gets it back: what is no
-// longer as it was found. seen is the load balancer as Fairlead sees it, and tags are those of its parts.
-func Changed(seen *lb.Observed, tags map[string]map[string]string) (out []string) {
+// longer as it was found. seen is the load balancer as Fairlead sees it, and tags are those of its parts. If no controller made
+// it, it is only said which rules are not.
+func Changed(seen *lb.Observed, tags map[string]map[string]string, byHand bool) (out []string) {
 	for _, l := range seen.Listeners {
 		if !l.Others && !planner.AsFound(l) {
 			out = append(out, fmt.Sprintf("the rules of port %d, which Fairlead has changed", l.Port))
 		}
 	}
 	for _, g := range seen.TargetGroups {
-		if _, kept := tags[g.Handle][Was+tagCluster]; !kept {
+		if _, kept := tags[g.Handle][Was+tagCluster]; !kept && !byHand {
 			out = append(out, fmt.Sprintf("target group %s, which Fairlead made: the controller makes one of its own", g.ID))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/requests"
@@ -150,5 +151,24 @@ func TestFormerTagsCount(t *testing.T) {
 	got := adopt.WithFormerTags(o)
 	if got.Tags["a"]["x/y"] != "1" || got.Tags["a"]["team"] != "web" || got.Tags["b"]["x/y"] != "2" || o.Tags["a"]["x/y"] != "" {
 		t.Errorf("the tags are %v, those that were given %v", got.Tags, o.Tags)
+	}
+}
+
+// TestConsentNamesEachKind: how many differences of each kind there are, and the first.
+func TestConsentNamesEachKind(t *testing.T) {
+	c := adopt.Comparison{
+		Report: compare.Report{
+			Changes:   []compare.Change{{Curl: "curl http://a/", Before: compare.Answer{Action: "404"}, After: compare.Answer{Action: "forward shop/web:80"}}, {}},
+			Exposures: []compare.Exposure{{Setting: "scheme", Before: "internal", After: "internet-facing"}},
+			Undecided: []compare.Undecided{{Why: "it takes too long"}},
+		},
+		Settings:      []adopt.Difference{{Of: "listener 80", Setting: "x", Found: "1", Wanted: "2", Stays: true}, {Of: "listener 443", Setting: "y", Found: "3", Wanted: "4"}},
+		NotUnderstood: []string{"listener 81"},
+	}
+	want := "some requests get another answer (2), such as curl http://a/: 404, and then forward shop/web:80; " +
+		"some requests are not decided (1), such as it takes too long; settings of exposure change (1), such as scheme: internal, and then internet-facing; " +
+		"settings change (1), such as listener 443, y: 3, and then 4; something is not understood (1), such as listener 81"
+	if got := c.Consent(); got != want {
+		t.Errorf("it says %s", got)
 	}
 }

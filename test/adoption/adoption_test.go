@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/adoption"
+	"fairlead.dev/fairlead/model/adopt"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/requests"
@@ -380,8 +381,15 @@ func TestALoadBalancerMadeByHand(t *testing.T) {
 	if err != nil || len(releasable) != 1 || releasable[0].Key != w.LoadBalancer.Key {
 		t.Fatalf("release finds %+v, %v", releasable, err)
 	}
+	seen, err := s.cloud().Observe(t.Context(), w.LoadBalancer.Key, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed := adopt.Changed(seen, releasable[0].Tags, true); len(changed) > 0 {
+		t.Errorf("not as it was found: %q", changed)
+	}
 	out, err := s.taker(s.cloud()).ReleaseFound(t.Context(), arn, w.LoadBalancer.Key, w.Members, false)
-	if err != nil || !out.Done() {
+	if err != nil || !out.Done() || out.State != adoption.Released {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if diff := cmp.Diff(less(before, ourShared), s.inventory(ourShared)); diff != "" {

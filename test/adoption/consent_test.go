@@ -1,0 +1,53 @@
+package adoption
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+)
+
+// TestWhatNeedsConsentIsNamed: also without the report of adopt, as in events of the operator.
+func TestWhatNeedsConsentIsNamed(t *testing.T) {
+	https := map[string]string{"target-type": "ip", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`}
+	redirects := map[string]string{"target-type": "ip", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "ssl-redirect": "443"}
+	for name, c := range map[string]struct {
+		annotations  map[string]string
+		certificates int
+		says         []string
+	}{
+		"nothing differs": {https, 1, nil},
+		"ssl-redirect": {redirects, 1, []string{"some requests get another answer (3), such as curl --path-as-is http://a.example.com/.well-known/acme-challenge",
+			": redirect 301 https://#{host}:443/#{path}?#{query}, and then "}},
+		"two certificates": {https, 2, []string{"settings change (1), such as listener 443, certificates: arn:aws:acm:"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, base+service("web", 80, 8080, 30080)+theIngress("one", c.annotations, "a.example.com / Prefix web 80"))
+			for range c.certificates {
+				s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com")
+			}
+			s.startTheirs()
+			got := s.obstacles()
+			if len(got) != min(1, len(c.says)) {
+				t.Fatalf("in the way: %q", got)
+			}
+			for _, text := range append(c.says, "--accept alb/shop/one/internal=k8s-shop-one-546e40461d consents") {
+				if len(got) > 0 && !strings.Contains(got[0], text) {
+					t.Errorf("it does not say %q: %s", text, got[0])
+				}
+			}
+		})
+	}
+}
+
+// TestIngressClassParamsAreNamed: what they say is lost with the IngressClass that refers to them.
+func TestIngressClassParamsAreNamed(t *testing.T) {
+	s := newSite(t, strings.Replace(base, "{controller: ingress.k8s.aws/alb}", "{controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: edge}}", 1)+
+		"\n---\napiVersion: elbv2.k8s.aws/v1beta1\nkind: IngressClassParams\nmetadata: {name: edge}\nspec: {targetType: ip}\n"+
+		service("web", 80, 8080, 30080)+theIngress("one", nil, "a.example.com / Prefix web 80"))
+	s.startTheirs()
+	if out := s.takeOne(); len(out.Switch) != 1 || !strings.Contains(out.Switch[0], "the new class needs what its IngressClassParams edge say, too") {
+		t.Errorf("%+v", out)
+	}
+}
