@@ -108,7 +108,7 @@ func (w *World) answer(q Question, uri string) Answer {
 	}
 	if to, is := w.redirects[host]; is {
 		out.Status, out.Of = w.Config.RedirectCode, w.servers[to].www.key()
-		out.Location = q.scheme() + "://" + to + ":" + strconv.Itoa(int(q.Port)) + strings.TrimSuffix(q.target(), "/")
+		out.Location = w.scheme(q) + "://" + to + ":" + w.port(q) + strings.TrimSuffix(q.target(), "/")
 		return out.by(w.servers[to].www, Prefix+"from-to-www-redirect")
 	}
 	s := w.serverOf(host)
@@ -260,18 +260,31 @@ func (w *World) host(q Question) string {
 	return q.Host
 }
 
+// scheme returns the scheme that clients are taken to use.
+func (w *World) scheme(q Question) string {
+	if said, is := q.header("X-Forwarded-Proto"); is && w.Config.UseForwardedHeaders {
+		return said
+	}
+	return q.scheme()
+}
+
+// port returns the port that clients are taken to use.
+func (w *World) port(q Question) string {
+	if said, is := q.header("X-Forwarded-Port"); is && w.Config.UseForwardedHeaders {
+		return said
+	}
+	return strconv.Itoa(int(q.Port))
+}
+
 // toHTTPS returns the redirect to HTTPS of a request (rootfs/etc/nginx/lua/lua_ingress.lua).
 func (w *World) toHTTPS(q Question, host string, l *location) (location, key string, is bool) {
 	if l.plain || w.exempt(l) {
 		return "", "", false
 	}
-	scheme, best := q.scheme(), w.host(q)
-	if said, is := q.header("X-Forwarded-Proto"); is && w.Config.UseForwardedHeaders {
-		scheme = said
-	}
+	best := w.host(q)
 	key = "ssl-redirect"
 	switch {
-	case scheme != "http":
+	case w.scheme(q) != "http":
 		return "", "", false
 	case l.of.force:
 		key = "force-ssl-redirect"

@@ -301,8 +301,10 @@ func (a *asker) askLocation(s *server, l *location, host string, secure bool) {
 	}
 	path, near := paths[0], paths[1]
 	a.ask(host+":8080", near, "", secure)
-	a.ask(host, path, "a=b", secure)
-	a.ask(host, path, "a=b/", secure)
+	for _, p := range []string{path, near} { // an Exact path may answer the first
+		a.ask(host, p, "a=b", secure)
+		a.ask(host, p, "a=b/", secure)
+	}
 	q := a.question(host, path, "", secure)
 	a.with(q, "X-Forwarded-Proto", "https")
 	a.with(q, "X-Forwarded-Host", "other.example")
