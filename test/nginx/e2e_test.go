@@ -11,7 +11,7 @@ import (
 // test/e2e. Hosts and Services are ours.
 
 func TestEndToEndPaths(t *testing.T) {
-	run(t, []trap{
+	askNGINX(t, []trap{
 		{name: "ingress/pathtype_exact.go", ingresses: [][]string{{"exact@1", "a.example /exact Exact web"}, {"suffix@2", "a.example /exact api"}},
 			asks: []string{"a.example/exact → web:80 /exact", "a.example/exact/suffix → api:80 /exact/suffix"}},
 		{name: "ingress/pathtype_mixed.go", ingresses: [][]string{{"a@1", "a.example / Exact web"}, {"b@2", "a.example / Prefix api"}, {"c@3", "a.example /foo Exact old"}, {"d@4", "a.example /foo Prefix new"}},
@@ -47,7 +47,7 @@ func TestEndToEndPaths(t *testing.T) {
 }
 
 func TestEndToEndRedirects(t *testing.T) {
-	run(t, []trap{
+	askNGINX(t, []trap{
 		{name: "annotations/approot.go", ingresses: [][]string{{"a", "a.example / web", "app-root: /foo"}}, asks: []string{"a.example/ → 302 http://a.example/foo"}},
 		{name: "annotations/fromtowwwredirect.go", ingresses: [][]string{{"a", "a.example / web", "from-to-www-redirect: true", "tls a.example pair"}},
 			asks: []string{"www.a.example/foo → 308 http://a.example:80/foo", "https://www.a.example/ → 308 https://a.example:443", "https://a.example/ → web:80 /"}},
@@ -73,7 +73,7 @@ func TestEndToEndRedirects(t *testing.T) {
 func TestEndToEndAccess(t *testing.T) {
 	signIn := []string{"a", "a.example / web", "auth-url: http://auth.example/basic-auth/user/password", "auth-signin: http://$host/auth/start"}
 	secured := []string{"a", "a.example / web", "auth-type: basic", "auth-secret: users", "auth-realm: test auth"}
-	run(t, []trap{
+	askNGINX(t, []trap{
 		{name: "annotations/ipdenylist.go", config: map[string]string{"use-forwarded-headers": "true"}, ingresses: [][]string{{"a", "a.example / web", "denylist-source-range: 18.0.0.0/8, 56.0.0.1"},
 			{"b", "b.example / web", "denylist-source-range: 18.1.0.0/16, 56.0.0.0/8", "whitelist-source-range: 18.0.0.0/8, 55.0.0.0/8"}},
 			asks: []string{"a.example/ | X-Forwarded-For: 18.0.0.1 → 403", "a.example/ | X-Forwarded-For: 56.0.0.1 → 403", "a.example/ | X-Forwarded-For: 56.0.0.2 → web:80 /",
@@ -108,7 +108,7 @@ func TestEndToEndAccess(t *testing.T) {
 func TestEndToEndHeaders(t *testing.T) {
 	own := []core.ConfigMap{{ObjectMeta: meta.ObjectMeta{Namespace: "default", Name: "custom"}, Data: map[string]string{"My-Custom-Header": "42", "My-Custom-Header-Dollar": "$remote_addr"}}}
 	sent := " | X-Forwarded-Port: 1234 | X-Forwarded-Proto: myproto | X-Forwarded-For: 1.2.3.4 | X-Forwarded-Host: myhost.com, another.host,example.net"
-	run(t, []trap{
+	askNGINX(t, []trap{
 		{name: "settings/forwarded_headers.go", config: map[string]string{"use-forwarded-headers": "true"}, ingresses: [][]string{{"a", "a.example / web"}},
 			asks: []string{"a.example/" + sent + " → web:80 /; pod Host: myhost.com; pod X-Forwarded-Host: myhost.com; pod X-Forwarded-Proto: myproto; pod X-Forwarded-Scheme: myproto; pod X-Forwarded-Port: 1234; pod X-Forwarded-For: 1.2.3.4"}},
 		{name: "settings/forwarded_headers.go, off", ingresses: [][]string{{"a", "a.example / web"}},
@@ -141,7 +141,7 @@ func TestEndToEndCanaries(t *testing.T) {
 	canary := func(annotations ...string) [][]string {
 		return [][]string{{"a@1", "foo /info web"}, append([]string{"c@2", "foo /info api", "canary: true"}, annotations...)}
 	}
-	run(t, []trap{
+	askNGINX(t, []trap{
 		{name: "annotations/canary.go, header", ingresses: canary("canary-by-header: CanaryByHeader"),
 			asks: []string{"foo/info → web:80 /info", "foo/info | CanaryByHeader: always → api:80 /info", "foo/info | CanaryByHeader: never → web:80 /info", "foo/info | CanaryByHeader: badheadervalue → web:80 /info"}},
 		{name: "annotations/canary.go, alone", ingresses: [][]string{{"c", "foo /info api", "canary: true", "canary-by-header: CanaryByHeader"}}, asks: []string{"foo/info | CanaryByHeader: always → 404"}},

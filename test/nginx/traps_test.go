@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	core "k8s.io/api/core/v1"
+
+	frontend "fairlead.dev/fairlead/model/ingress/dialect/nginx"
 )
 
-// This file is what surprises in ingress-nginx, each with the requests that show it.
+// This file is what surprises in ingress-nginx, each with the requests that show it, and what becomes of their answers under
+// `dialect: nginx`.
 
 // A trap is a cluster, and what is answered.
 type trap struct {
@@ -17,7 +20,7 @@ type trap struct {
 	config    map[string]string
 	maps      []core.ConfigMap
 	fallback  string   // --default-backend-service
-	asks      []string // request → answer
+	asks      []string // request → answer ⇒ what becomes of it
 }
 
 func (trap *trap) cluster(t testing.TB) Cluster {
@@ -42,6 +45,7 @@ func (trap *trap) ask(t *testing.T, o *Oracle) {
 	t.Helper()
 	for _, ask := range trap.asks {
 		request, want, cut := strings.Cut(ask, " → ")
+		want, _, _ = strings.Cut(want, " ⇒ ")
 		if !cut {
 			t.Fatalf("%q says no answer", ask)
 		}
@@ -66,7 +70,11 @@ func (trap *trap) ask(t *testing.T, o *Oracle) {
 	}
 }
 
-func run(t *testing.T, traps []trap) {
+func run(t *testing.T, traps []trap) { t.Helper(); askAll(t, traps, (*trap).ask, (*trap).askFairlead) }
+
+func askNGINX(t *testing.T, traps []trap) { t.Helper(); askAll(t, traps, (*trap).ask) }
+
+func askAll(t *testing.T, traps []trap, asks ...func(*trap, *testing.T, *Oracle)) {
 	t.Helper()
 	o := Idle(t)
 	for i := range traps {
@@ -74,9 +82,60 @@ func run(t *testing.T, traps []trap) {
 			if err := o.Load(traps[i].cluster(t)); err != nil {
 				t.Fatal(err)
 			}
-			traps[i].ask(t, o)
+			for _, ask := range asks {
+				ask(&traps[i], t, o)
+			}
 		})
 	}
+}
+
+// askFairlead compares what becomes of each answer under `dialect: nginx`. Nothing is the same answer. The words are of becomes.
+func (trap *trap) askFairlead(t *testing.T, o *Oracle) {
+	t.Helper()
+	c := trap.cluster(t)
+	for _, ask := range trap.asks {
+		rest, want, _ := strings.Cut(ask, " ⇒ ")
+		request, _, _ := strings.Cut(rest, " → ")
+		r, err := ParseRequest(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := becomes(t, &c, r, o.Ask(r)); got != want {
+			t.Errorf("%s ⇒ %s, not %q", rest, got, want)
+		}
+	}
+}
+
+// becomes returns what becomes of an answer of nginx: nothing if it is the same, what changes it, `refused` if the Ingress is not
+// served, and `elsewhere` if it is an answer about what the front end does not model, and tells by annotation alone.
+func becomes(t *testing.T, c *Cluster, r Request, nginx Answer) string {
+	t.Helper()
+	w, q := worldOf(c, nil), questionOf(r)
+	a := w.Answer(q)
+	if w.Refuses(a.Of) {
+		return "refused"
+	}
+	got := a.Result(q)
+	if (got.Status == 0 || got.Status == 403) && len(a.To) > 0 && !c.hasPods(a.To[0]) {
+		got = frontend.Result{Status: 503}
+	}
+	if want := resultOf(nginx, q); !got.Equal(want) {
+		return "elsewhere"
+	}
+	table, asCompiled, errs := compiled(c)
+	if table != nil && !r.TLS {
+		if got, want := frontend.ResultOf(table, q), asCompiled.Result(q); !got.Equal(want) {
+			t.Errorf("%+v is answered with %+v and expected %+v\n%s", q, got, want, errs)
+		}
+	}
+	causes := w.Differences(q)
+	if len(causes) == 0 {
+		return ""
+	}
+	if !w.Tells(causes[0]) {
+		t.Errorf("%+v: nothing tells that %v changes it", q, causes[0])
+	}
+	return strings.TrimPrefix(causes[0].Key, prefix)
 }
 
 func TestPaths(t *testing.T) {
@@ -94,13 +153,13 @@ func TestPaths(t *testing.T) {
 		{name: "Exact and Prefix of one path live together", ingresses: [][]string{{"a", "a.example /foo Exact web", "a.example /foo Prefix api"}},
 			asks: []string{"a.example/foo → web:80 /foo", "a.example/foo/ → api:80 /foo/", "a.example/foox → 404"}},
 		{name: "a trailing slash redirects with an absolute address", ingresses: [][]string{{"a", "a.example /foo/ web"}},
-			asks: []string{"a.example/foo?q → 301 http://a.example/foo/?q", "a.example/foo/ → web:80 /foo/", "https://a.example/foo → 301 https://a.example/foo/",
+			asks: []string{"a.example/foo?q → 301 http://a.example/foo/?q", "a.example/foo/ → web:80 /foo/", "https://a.example/foo → 301 https://a.example/foo/ ⇒ default certificate",
 				"a.example:8080/foo → 301 http://a.example/foo/"}},
 		{name: "an exact trailing slash redirects, too", ingresses: [][]string{{"a", "a.example /foo/ Exact web"}},
 			asks: []string{"a.example/foo → 301 http://a.example/foo/", "a.example/foo/ → web:80 /foo/", "a.example/foo/x → 404"}},
 		{name: "the decoded and merged path is matched, the original one is passed", ingresses: [][]string{{"a", "a.example /foo web"}},
-			asks: []string{"a.example/%66oo/%2e%2e/foo → web:80 /%66oo/%2e%2e/foo", "a.example//foo//x → web:80 //foo//x", "a.example/x/../foo → web:80 /x/../foo",
-				"a.example/foo%2fx → web:80 /foo%2fx", "a.example/foo%00 → 400", "a.example/../foo → 400"}},
+			asks: []string{"a.example/%66oo/%2e%2e/foo → web:80 /%66oo/%2e%2e/foo ⇒ normal paths", "a.example//foo//x → web:80 //foo//x ⇒ normal paths", "a.example/x/../foo → web:80 /x/../foo ⇒ normal paths",
+				"a.example/foo%2fx → web:80 /foo%2fx ⇒ normal paths", "a.example/foo%00 → 400 ⇒ normal paths", "a.example/../foo → 400 ⇒ normal paths"}},
 	})
 }
 
@@ -122,7 +181,7 @@ func TestExpressions(t *testing.T) {
 			asks:      []string{"a.example/old/a/b?q=1 → web:80 /b/a?q=1", "a.example/old/a%20b/c → web:80 /c/a%20b", "a.example/old/a → 404"}},
 		{name: "the target replaces the whole path, and is not anchored at the end", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: /bar"}},
 			asks: []string{"a.example/foo/x/y?z → web:80 /bar?z"}},
-		{name: "a target without a slash is passed as it is", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: x"}}, asks: []string{"a.example/foo → web:80 x", "a.example/ → 400"}},
+		{name: "a target without a slash is passed as it is", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: x"}}, asks: []string{"a.example/foo → web:80 x ⇒ refused", "a.example/ → 400 ⇒ refused"}},
 		{name: "x-forwarded-prefix stands beside a rewrite only", ingresses: [][]string{{"a", "a.example /foo web", "x-forwarded-prefix: /p"}},
 			asks: []string{"a.example/foo → web:80 /foo"}},
 	})
@@ -136,66 +195,66 @@ func TestServers(t *testing.T) {
 		{name: "a default backend serves the root of the hosts of its Ingress", ingresses: [][]string{{"a", "a.example /foo web", "default api"}},
 			asks: []string{"a.example/ → api:80 /", "b.example/ → 404"}},
 		{name: "rules without a host and Ingresses without rules are the catch-all", ingresses: [][]string{{"a", "* /foo web"}, {"b", "default api", "permanent-redirect: https://x.example"}},
-			asks: []string{"any.example/foo → web:80 /foo", "any.example/ → api:80 /", "any.example/healthz → 200", "any.example/healthzzz → 200"}},
+			asks: []string{"any.example/foo → web:80 /foo", "any.example/ → api:80 /", "any.example/healthz → 200 ⇒ status pages", "any.example/healthzzz → 200 ⇒ status pages"}},
 		{name: "a wildcard is one label, and a precise host beats it", ingresses: [][]string{{"a", "*.a.example / web"}, {"b", "x.a.example /foo api"}},
 			asks: []string{"y.a.example/ → web:80 /", "x.a.example/foo → api:80 /foo", "x.a.example/ → 404", "z.y.a.example/ → 404", "a.example/ → 404",
 				"y_1.a.example/ → web:80 /", "Y.A.EXAMPLE:81/ → web:80 /"}},
 		{name: "an alias is the server's, unless another server has the name",
 			ingresses: [][]string{{"a@1", "a.example / web", "server-alias: b.example, c.example,*.d.example"}, {"b@2", "b.example / api"}, {"c@3", "a.example /x api", "server-alias: e.example"}},
-			asks:      []string{"b.example/ → api:80 /", "c.example/ → web:80 /", "x.y.d.example/ → web:80 /", "e.example/ → 404"}},
+			asks:      []string{"b.example/ → api:80 /", "c.example/ → web:80 /", "x.y.d.example/ → web:80 / ⇒ server-alias", "e.example/ → 404"}},
 		{name: "from-to-www leads from the other name, with port and without one trailing slash", ingresses: [][]string{{"a", "a.example / web", "from-to-www-redirect: true"}},
-			asks: []string{"www.a.example/x/?y → 308 http://a.example:80/x/?y", "www.a.example/x/ → 308 http://a.example:80/x", "https://www.a.example/ → 308 https://a.example:443"}},
+			asks: []string{"www.a.example/x/?y → 308 http://a.example:80/x/?y ⇒ from-to-www-redirect", "www.a.example/x/ → 308 http://a.example:80/x ⇒ from-to-www-redirect", "https://www.a.example/ → 308 https://a.example:443 ⇒ default certificate"}},
 		{name: "from-to-www yields to a host", ingresses: [][]string{{"a", "www.a.example / web", "from-to-www-redirect: true"}, {"b", "a.example / api"}},
 			asks: []string{"a.example/ → api:80 /", "www.a.example/ → web:80 /"}},
 		{name: "without pods it is 503, without a Service, too", ingresses: [][]string{{"a", "a.example /a empty-0", "a.example /b none", "a.example /c web:99"}},
 			asks: []string{"a.example/a → 503", "a.example/b → 503", "a.example/c → 503"}},
 		{name: "default-backend serves in the place of no pods", ingresses: [][]string{{"a", "a.example / empty-0", "default-backend: errors"}},
-			asks: []string{"a.example/x → errors:80 /x"}},
+			asks: []string{"a.example/x → errors:80 /x ⇒ elsewhere"}},
 	})
 }
 
 func TestPhases(t *testing.T) {
 	run(t, []trap{
 		{name: "HTTPS is asked for where the host has a certificate, even a missing one", ingresses: [][]string{{"a", "a.example /foo web", "tls a.example none"}, {"b", "b.example / web"}},
-			asks: []string{"a.example/foo → 308 https://a.example/foo", "a.example/foo/ → 308 https://a.example/foo", "a.example/foo?q=/ → 308 https://a.example/foo?q=",
-				"a.example:8080/foo → 308 https://a.example/foo", "https://a.example/foo → web:80 /foo", "b.example/ → web:80 /"}},
+			asks: []string{"a.example/foo → 308 https://a.example/foo ⇒ ssl-redirect", "a.example/foo/ → 308 https://a.example/foo ⇒ ssl-redirect", "a.example/foo?q=/ → 308 https://a.example/foo?q= ⇒ ssl-redirect",
+				"a.example:8080/foo → 308 https://a.example/foo ⇒ ssl-redirect", "https://a.example/foo → web:80 /foo", "b.example/ → web:80 /"}},
 		{name: "preserve-trailing-slash", ingresses: [][]string{{"a", "a.example /foo web", "tls a.example", "preserve-trailing-slash: true"}},
-			asks: []string{"a.example/foo/ → 308 https://a.example/foo/"}},
+			asks: []string{"a.example/foo/ → 308 https://a.example/foo/ ⇒ ssl-redirect"}},
 		{name: "force-ssl-redirect needs no certificate, ssl-redirect turns it off", ingresses: [][]string{{"a", "a.example / web", "force-ssl-redirect: true"}, {"b", "b.example / web", "tls b.example", "ssl-redirect: false"}},
-			asks: []string{"a.example/ → 308 https://a.example", "b.example/ → web:80 /"}},
+			asks: []string{"a.example/ → 308 https://a.example ⇒ force-ssl-redirect", "b.example/ → web:80 /"}},
 		{name: "ACME's challenge is asked for without HTTPS", ingresses: [][]string{{"a", "a.example /.well-known/acme-challenge/x web", "a.example / api", "tls a.example"}},
-			asks: []string{"a.example/.well-known/acme-challenge/x → web:80 /.well-known/acme-challenge/x", "a.example/.well-known/acme-challenge/y → 308 https://a.example/.well-known/acme-challenge/y"}},
+			asks: []string{"a.example/.well-known/acme-challenge/x → web:80 /.well-known/acme-challenge/x", "a.example/.well-known/acme-challenge/y → 308 https://a.example/.well-known/acme-challenge/y ⇒ ssl-redirect"}},
 		{name: "redirects come before HTTPS and source ranges", ingresses: [][]string{{"a", "a.example / web", "tls a.example", "permanent-redirect: https://x.example", "allowlist-source-range: 192.0.2.0/24"}},
 			asks: []string{"10.0.0.1 > a.example/ → 301 https://x.example"}},
 		{name: "HTTPS comes before source ranges", ingresses: [][]string{{"a", "a.example / web", "tls a.example", "allowlist-source-range: 192.0.2.0/24,2001:db8::/32"}},
-			asks: []string{"10.0.0.1 > a.example/ → 308 https://a.example", "10.0.0.1 > https://a.example/ → 403", "192.0.2.9 > https://a.example/ → web:80 /",
+			asks: []string{"10.0.0.1 > a.example/ → 308 https://a.example ⇒ ssl-redirect", "10.0.0.1 > https://a.example/ → 403", "192.0.2.9 > https://a.example/ → web:80 /",
 				"2001:db8::1 > https://a.example/ → web:80 /"}},
 		{name: "a preflight is answered to everyone", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true", "cors-allow-origin: https://*.x.example", "allowlist-source-range: 192.0.2.0/24"}},
-			asks: []string{"10.0.0.1 > OPTIONS a.example/ | Origin: https://y.x.example → 204", "10.0.0.1 > OPTIONS a.example/ | Origin: https://z.example → 403"}},
+			asks: []string{"10.0.0.1 > OPTIONS a.example/ | Origin: https://y.x.example → 204 ⇒ refused", "10.0.0.1 > OPTIONS a.example/ | Origin: https://z.example → 403 ⇒ refused"}},
 		{name: "no pods come before source ranges", ingresses: [][]string{{"a", "a.example / empty-0", "denylist-source-range: 10.0.0.0/8"}}, asks: []string{"10.0.0.1 > a.example/ → 503"}},
 		{name: "a denied range is refused before an allowed one", ingresses: [][]string{{"a", "a.example / web", "denylist-source-range: 10.0.0.1", "allowlist-source-range: 10.0.0.0/8"}},
 			asks: []string{"10.0.0.1 > a.example/ → 403", "10.0.0.2 > a.example/ → web:80 /", "11.0.0.1 > a.example/ → 403"}},
 		{name: "app-root is the host's, whichever Ingress has it", ingresses: [][]string{{"a@1", "a.example / web"}, {"b@2", "a.example /foo api", "app-root: /start"}},
-			asks: []string{"a.example/ → 302 http://a.example/start", "https://a.example/?x → 302 https://a.example/start", "a.example/x → web:80 /x"}},
+			asks: []string{"a.example/ → 302 http://a.example/start", "https://a.example/?x → 302 https://a.example/start ⇒ default certificate", "a.example/x → web:80 /x"}},
 		{name: "temporal-redirect wins", ingresses: [][]string{{"a", "a.example / web", "permanent-redirect: https://p.example", "temporal-redirect: https://t.example", "temporal-redirect-code: 307"}},
-			asks: []string{"a.example/x → 307 https://t.example"}},
+			asks: []string{"a.example/x → 307 https://t.example ⇒ temporal-redirect"}},
 		{name: "auth-url is asked after source ranges", ingresses: [][]string{{"a", "a.example / web", "auth-url: https://auth.example/check", "auth-signin: https://auth.example/start", "denylist-source-range: 10.0.0.1"}},
-			asks: []string{"a.example/x | X-Oracle-Auth: 200 → web:80 /x", "a.example/x?y | X-Oracle-Auth: 401 → 302 https://auth.example/start?rd=http://a.example%2Fx%3Fy",
-				"a.example/x | X-Oracle-Auth: 403 → 403", "a.example/x | X-Oracle-Auth: 500 → 500", "10.0.0.1 > a.example/ | X-Oracle-Auth: 200 → 403"}},
+			asks: []string{"a.example/x | X-Oracle-Auth: 200 → web:80 /x ⇒ refused", "a.example/x?y | X-Oracle-Auth: 401 → 302 https://auth.example/start?rd=http://a.example%2Fx%3Fy ⇒ refused",
+				"a.example/x | X-Oracle-Auth: 403 → 403 ⇒ refused", "a.example/x | X-Oracle-Auth: 500 → 500 ⇒ refused", "10.0.0.1 > a.example/ | X-Oracle-Auth: 200 → 403 ⇒ refused"}},
 		{name: "use-forwarded-headers believes in the scheme, the port and the host", config: map[string]string{"use-forwarded-headers": "true"},
 			ingresses: [][]string{{"a", "a.example / web", "tls a.example", "denylist-source-range: 10.0.0.1"}},
-			asks: []string{"a.example/ | X-Forwarded-Proto: https → web:80 /", "https://a.example/ | X-Forwarded-Proto: http | X-Forwarded-Host: b.example, c.example → 308 https://b.example",
-				"a.example/x | X-Forwarded-Host:  → 308 https://nil/x", "https://a.example/ | X-Forwarded-For: 10.0.0.1, 10.0.0.2 → 403", "https://a.example/ | X-Forwarded-For: 10.0.0.3, 10.0.0.1 → web:80 /"}},
+			asks: []string{"a.example/ | X-Forwarded-Proto: https → web:80 / ⇒ forwarded", "https://a.example/ | X-Forwarded-Proto: http | X-Forwarded-Host: b.example, c.example → 308 https://b.example ⇒ forwarded",
+				"a.example/x | X-Forwarded-Host:  → 308 https://nil/x ⇒ elsewhere", "https://a.example/ | X-Forwarded-For: 10.0.0.1, 10.0.0.2 → 403 ⇒ forwarded", "https://a.example/ | X-Forwarded-For: 10.0.0.3, 10.0.0.1 → web:80 /"}},
 		{name: "global settings", config: map[string]string{"ssl-redirect": "false", "whitelist-source-range": "10.0.0.0/8", "block-user-agents": "bad,~*evil", "http-redirect-code": "301", "force-ssl-redirect": "false"},
 			ingresses: [][]string{{"a", "a.example / web", "tls a.example"}, {"b", "b.example / web", "force-ssl-redirect: true", "allowlist-source-range: 0.0.0.0/0"}},
-			asks:      []string{"10.0.0.1 > a.example/ → web:80 /", "a.example/ → 403", "b.example/ → 301 https://b.example", "10.0.0.1 > a.example/ | User-Agent: EVIL one → 403", "10.0.0.1 > a.example/ | User-Agent: bad one → web:80 /"}},
+			asks:      []string{"10.0.0.1 > a.example/ → web:80 / ⇒ refused", "a.example/ → 403 ⇒ refused", "b.example/ → 301 https://b.example ⇒ refused", "10.0.0.1 > a.example/ | User-Agent: EVIL one → 403 ⇒ refused", "10.0.0.1 > a.example/ | User-Agent: bad one → web:80 / ⇒ refused"}},
 		{name: "error pages come from a Service", ingresses: [][]string{{"a", "a.example / web", "custom-http-errors: 404,503", "default-backend: errors"}, {"b", "b.example / web", "custom-http-errors: 404"}},
-			asks: []string{"a.example/x | X-Oracle-Answer: 404 → 404 errors:80 /", "a.example/x | X-Oracle-Answer: 500 → 500 web:80 /x", "b.example/x | X-Oracle-Answer: 404 → 404"}},
-		{name: "a page for 404 that no Service has is a 500", config: map[string]string{"custom-http-errors": "404"}, ingresses: [][]string{{"a", "a.example /foo web"}}, asks: []string{"a.example/ → 500", "a.example/foo | X-Oracle-Answer: 404 → 500"}},
+			asks: []string{"a.example/x | X-Oracle-Answer: 404 → 404 errors:80 / ⇒ elsewhere", "a.example/x | X-Oracle-Answer: 500 → 500 web:80 /x", "b.example/x | X-Oracle-Answer: 404 → 404 ⇒ elsewhere"}},
+		{name: "a page for 404 that no Service has is a 500", config: map[string]string{"custom-http-errors": "404"}, ingresses: [][]string{{"a", "a.example /foo web"}}, asks: []string{"a.example/ → 500 ⇒ elsewhere", "a.example/foo | X-Oracle-Answer: 404 → 500 ⇒ elsewhere"}},
 		{name: "pods are asked by their protocol", ingresses: [][]string{{"a", "a.example / web", "backend-protocol: HTTPS"}, {"b", "b.example / web", "backend-protocol: GRPC", "rewrite-target: /x"}, {"c", "c.example / web", "backend-protocol: GRPCS"}, {"d", "d.example / web", "backend-protocol: AUTO_HTTP"}},
-			asks: []string{"a.example/ → web:80 /", "POST b.example/y → web:80 /x; pod Host: b.example", "POST c.example/y → web:80 /y; pod X-Real-Ip: 127.0.0.1", "https://d.example/ → web:80 /"}},
+			asks: []string{"a.example/ → web:80 /", "POST b.example/y → web:80 /x; pod Host: b.example", "POST c.example/y → web:80 /y; pod X-Real-Ip: 127.0.0.1", "https://d.example/ → web:80 / ⇒ refused"}},
 		{name: "a body larger than a mebibyte is refused", ingresses: [][]string{{"a", "a.example / web"}, {"b", "b.example / web", "proxy-body-size: 2m"}},
-			asks: []string{"POST a.example/ | Content-Length: 1048577 → 413"}},
+			asks: []string{"POST a.example/ | Content-Length: 1048577 → 413 ⇒ elsewhere"}},
 	})
 }
 
@@ -241,15 +300,15 @@ func TestAffinityOverCanaries(t *testing.T) {
 // TestRefusedValues shows the four ends of a refused value.
 func TestRefusedValues(t *testing.T) {
 	run(t, []trap{
-		{name: "the default is taken", ingresses: [][]string{{"a", "a.example / web", "ssl-redirect: maybe", "tls a.example"}}, asks: []string{"a.example/ → 308 https://a.example"}},
+		{name: "the default is taken", ingresses: [][]string{{"a", "a.example / web", "ssl-redirect: maybe", "tls a.example"}}, asks: []string{"a.example/ → 308 https://a.example ⇒ ssl-redirect"}},
 		{name: "the locations answer 503", ingresses: [][]string{{"a", "a.example / web", "allowlist-source-range: here"}, {"b", "b.example / web", "auth-url: nowhere"}, {"c", "c.example / web", "auth-type: basic"}},
-			asks: []string{"a.example/ → 503", "b.example/ → 503", "c.example/ → 503"}},
+			asks: []string{"a.example/ → 503", "b.example/ → 503 ⇒ refused", "c.example/ → 503 ⇒ refused"}},
 		{name: "the Ingress does not exist", ingresses: [][]string{{"a", "a.example / web", "permanent-redirect: https://x.example$request_uri"}, {"b", "b.example / web", "configuration-snippet: return 200;"},
 			{"c", "c.example / web", "upstream-vhost: a b"}, {"d", "d.example / web", "auth-url: http://x/\"y"}},
 			asks: []string{"a.example/ → 404", "b.example/ → 404", "c.example/ → 404", "d.example/ → 404"}},
 		{name: "an empty redirect hides a broken code", ingresses: [][]string{{"a", "a.example / web", "permanent-redirect: ", "permanent-redirect-code: x"}}, asks: []string{"a.example/ → web:80 /"}},
 		{name: "the group is ignored, and authentication with it", ingresses: [][]string{{"a", "a.example / web", "auth-url: http://auth.example/", "auth-always-set-cookie: maybe"}},
-			asks: []string{"a.example/ → web:80 /"}},
+			asks: []string{"a.example/ → web:80 / ⇒ refused"}},
 	})
 }
 
