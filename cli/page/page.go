@@ -92,6 +92,8 @@ type context struct {
 	Form   url.Values // of the view that asks
 	// Problem is why a question has no answer.
 	Problem string
+	// Level is that of headings within the section.
+	Level int
 }
 
 // body is the content of a section.
@@ -153,7 +155,7 @@ func Write(w io.Writer, of string, d Document) error {
 		return err
 	}
 	for i, s := range parts {
-		if s.Body, err = s.body(context{Doc: value}); err != nil {
+		if s.Body, err = s.body(context{Doc: value, Level: levelOf(parts)}); err != nil {
 			return err
 		}
 		if s.Command = "fairlead " + d.Command; i == 0 {
@@ -163,6 +165,14 @@ func Write(w io.Writer, of string, d Document) error {
 		page.Views = append(page.Views, view{Address: template.URL("#" + s.ID), Title: s.Title}) //nolint:gosec // ours
 	}
 	return page.write(w)
+}
+
+// levelOf is the level of headings within sections. A section that is alone has its title in that of the page.
+func levelOf(parts []section) int {
+	if len(parts) > 1 {
+		return 3
+	}
+	return 2
 }
 
 func (p layout) write(w io.Writer) error {

@@ -210,7 +210,9 @@ func (s server) answer(w http.ResponseWriter, r *http.Request, page layout, part
 	page.Views = s.views(r)
 	for _, p := range parts {
 		var err error
-		if p.Body, err = p.body(of(p)); err != nil {
+		c := of(p)
+		c.Level = levelOf(parts)
+		if p.Body, err = p.body(c); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
