@@ -53,7 +53,7 @@ t: ## Test one package while you change it: P=model/planner
 	go test -short -vet=off ./$(P)/...
 
 .PHONY: setup
-setup: controlplane site chromium nginx $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
+setup: controlplane site chromium axe nginx $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
 
 # Each test runs once: with the race detector where goroutines are, without it in
 # - most of the model and the API types, which compute for minutes and start no goroutine, to which
@@ -261,6 +261,14 @@ chromium:
 		echo "Installing Chromium, once"; apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null || true; fi
 	@[ -n "$$(command -v $(BROWSERS))" ] || echo "None of $(BROWSERS) is in PATH: test/site needs one"
+
+# test/site asks axe-core about accessibility. Its version and its hash are in the lock file.
+.PHONY: axe
+axe: .cache/axe/node_modules/axe-core/axe.min.js
+
+.cache/axe/node_modules/axe-core/axe.min.js: tools/axe/package-lock.json
+	@if command -v npm > /dev/null; then mkdir -p .cache/axe && cp tools/axe/*.json .cache/axe/ && \
+		cd .cache/axe && npm ci --no-audit --no-fund --silent && touch node_modules/axe-core/axe.min.js; else echo "npm is not in PATH: test/site needs it for axe-core"; fi
 
 NGINX := $(CURDIR)/.cache/nginx
 PACKAGES := nginx libnginx-mod-http-lua libnginx-mod-http-ndk libnginx-mod-http-headers-more-filter lua-resty-core lua-resty-lrucache libluajit2-5.1-2 libpcre3

@@ -1,4 +1,4 @@
-// Package site looks at the site that `make site` builds, in a headless Chromium.
+// Package site looks at the site that `make site` builds, and at the page of `fairlead ui`, in a headless Chromium.
 package site
 
 import (
@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,13 +23,21 @@ import (
 
 const built = "../../.cache/site/site"
 
-// open serves the site on loopback, and returns its address and a browser. When the test ends, each
-// request of the browser has to have been for loopback, and answered.
+// open serves the site on loopback, and returns its address and a browser.
 func open(t *testing.T) (string, context.Context) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(built, "index.html")); err != nil {
 		t.Fatalf("%v: `make site` builds it", err)
 	}
+	server := httptest.NewServer(http.FileServer(http.Dir(built)))
+	t.Cleanup(server.Close)
+	return server.URL, browse(t)
+}
+
+// browse returns a browser. When the test ends, each request of the browser has to have been for loopback or a file, and
+// answered.
+func browse(t *testing.T) context.Context {
+	t.Helper()
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil && browser == "" {
@@ -38,8 +47,6 @@ func open(t *testing.T) (string, context.Context) {
 	if browser == "" {
 		t.Skip("there is no Chromium: `make setup` installs it where it can, as root on Debian")
 	}
-	server := httptest.NewServer(http.FileServer(http.Dir(built)))
-	t.Cleanup(server.Close)
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.UserDataDir(t.TempDir()),
 		// CI runs as root, for which Chromium has no sandbox.
 		chromedp.NoSandbox, chromedp.WindowSize(1300, 900), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
@@ -63,7 +70,7 @@ func open(t *testing.T) (string, context.Context) {
 		case *network.EventRequestWillBeSent:
 			asked++
 			to, err := url.Parse(e.Request.URL)
-			if err != nil || to.Hostname() != "127.0.0.1" && to.Scheme != "data" && to.Scheme != "blob" {
+			if err != nil || to.Hostname() != "127.0.0.1" && !slices.Contains([]string{"data", "blob", "file"}, to.Scheme) {
 				t.Errorf("%s asks for %s", e.DocumentURL, e.Request.URL)
 			}
 		case *network.EventResponseReceived:
@@ -79,7 +86,7 @@ func open(t *testing.T) (string, context.Context) {
 			t.Error("no request was seen")
 		}
 	})
-	return server.URL, ctx
+	return ctx
 }
 
 // TestPagesLoadNothingFromElsewhere opens each page, and looks at each picture in it.

@@ -1,0 +1,255 @@
+package site
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// This file looks at the page that `fairlead ui` serves, and at the files of --html.
+
+const axe = "../../.cache/axe/node_modules/axe-core/axe.min.js"
+
+// hostile is an Ingress whose texts run where they are not escaped.
+const hostile = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: hostile, namespace: shop, annotations: {fairlead.dev/scheme: '"><img src=x onerror=alert(1)><script>alert(2)</script>'}}
+spec:
+  ingressClassName: fairlead
+  rules:
+  - host: hostile.example.com
+    http: {paths: [{path: "/<script>alert(3)</script>", pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
+`
+
+// binary builds fairlead.
+func binary(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "fairlead")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", out, ".")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return out
+}
+
+// samples copies the samples, and adds the hostile Ingress.
+func samples(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("../../config/samples")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hostile.yaml"), []byte(hostile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// serve starts `fairlead ui`, and returns its address.
+func serve(t *testing.T, fairlead, dir string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, fairlead, "ui", "-f", dir)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was interrupted
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, rest, found := strings.Cut(line, "the page is ")
+	address, _, _ := strings.Cut(rest, "/now,")
+	if err != nil || !found {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return address
+}
+
+// quiet fails the test if a script of the page fails, something opens a dialog, or the policy of the page refuses something.
+func quiet(ctx context.Context, t *testing.T) {
+	t.Helper()
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *page.EventJavascriptDialogOpening:
+			t.Errorf("a dialog opens: %s", e.Message)
+			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
+		case *runtime.EventExceptionThrown:
+			t.Errorf("a script fails: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+		case *runtime.EventConsoleAPICalled:
+			t.Errorf("the console says %v", e.Args)
+		}
+	})
+}
+
+func run(ctx context.Context, t *testing.T, what string, tasks ...chromedp.Action) {
+	t.Helper()
+	if err := chromedp.Run(ctx, tasks...); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// visible is the text of the page that can be seen. Chromium has no innerText for what content-visibility skips, so that rows are
+// asked one by one.
+const visible = `[...document.querySelectorAll("main [data-row]")].filter(r => r.closest("[hidden]") === null).map(r => r.textContent).join("\n")`
+
+// TestThePageIsForEverybody opens each view at three widths in both themes: axe-core finds nothing, and nothing is cut off.
+func TestThePageIsForEverybody(t *testing.T) {
+	rules, err := os.ReadFile(axe)
+	if err != nil {
+		t.Skipf("%v: `make setup` installs it where there is npm", err)
+	}
+	ctx := browse(t)
+	quiet(ctx, t)
+	address := serve(t, binary(t), samples(t))
+	run(ctx, t, "start", network.Enable(), runtime.Enable())
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 768, 1300} {
+			for _, view := range []string{"/now", "/routes", "/ask?url=http://shop.example.com/cart", "/ask?url=http://none.example/", "/plan", "/diagnostics", "/search?q=cart"} {
+				what := fmt.Sprintf("%s, %s, %d wide", view, theme, width)
+				var violations []string
+				var over int
+				run(ctx, t, what, emulation.SetDeviceMetricsOverride(width, 900, 1, false),
+					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), //nolint:misspell // CSS spells it so
+					chromedp.Navigate(address+view), chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &over),
+					chromedp.Evaluate(string(rules)+"; 0", nil), chromedp.Evaluate(
+						`axe.run().then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html.slice(0, 200)).slice(0, 3).join(" | ")))`,
+						&violations, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+				if len(violations) > 0 || over > 0 {
+					t.Errorf("%s: %d pixels too wide; %s", what, over, strings.Join(violations, "\n"))
+				}
+			}
+		}
+	}
+}
+
+// TestThePageByKeyboard searches, opens and copies without a mouse, and finds the state again by its address.
+func TestThePageByKeyboard(t *testing.T) {
+	ctx := browse(t)
+	quiet(ctx, t)
+	address := serve(t, binary(t), samples(t))
+	var rows, focus, where, copied string
+	run(ctx, t, "search", network.Enable(), runtime.Enable(), chromedp.Navigate(address+"/routes"), chromedp.KeyEvent(kb.Tab),
+		chromedp.Evaluate(`document.activeElement.textContent`, &focus), input.DispatchKeyEvent(input.KeyDown).WithKey("/").WithText("/"), chromedp.KeyEvent("cart/ping"),
+		chromedp.Evaluate(visible, &rows), chromedp.Evaluate(`location.search`, &where))
+	if focus != "Skip to the content" || !strings.Contains(rows, "/cart/ping") || strings.Contains(rows, "payments") || where != "?q=cart%2Fping" {
+		t.Errorf("the first focus is %q, the address ends with %q, and these rows are shown:\n%s", focus, where, rows)
+	}
+	run(ctx, t, "again", chromedp.Reload(), chromedp.Evaluate(visible, &rows))
+	if !strings.Contains(rows, "/cart/ping") || strings.Contains(rows, "payments") {
+		t.Errorf("after a reload these rows are shown:\n%s", rows)
+	}
+	run(ctx, t, "all views", chromedp.Focus("#q"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#routes-title"), chromedp.Evaluate(`location.pathname`, &where))
+	if where != "/search" {
+		t.Errorf("Enter leads to %s", where)
+	}
+	var open bool
+	run(ctx, t, "ask", chromedp.Navigate(address+"/ask"), chromedp.Focus(`[name=url]`), chromedp.KeyEvent("http://shop.example.com/cart"), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(".answer"), chromedp.Text(".answer", &rows), chromedp.Evaluate(`location.search.includes("url=http")`, &open))
+	if rows != "Service shop/cart port 8080" || !open {
+		t.Errorf("the answer is %q", rows)
+	}
+	run(ctx, t, "copy", browser.GrantPermissions([]browser.PermissionType{browser.PermissionTypeClipboardReadWrite, browser.PermissionTypeClipboardSanitizedWrite}),
+		chromedp.Focus(".copy"), chromedp.KeyEvent(kb.Enter), chromedp.Sleep(300*time.Millisecond), chromedp.Evaluate(`navigator.clipboard.readText()`, &copied,
+			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	if copied != "http://shop.example.com/cart" {
+		t.Errorf("%q is copied", copied)
+	}
+	run(ctx, t, "details", chromedp.Navigate(address+"/diagnostics"), chromedp.Focus("main summary"), chromedp.KeyEvent(kb.Enter),
+		chromedp.Evaluate(`document.querySelector("main details").open`, &open))
+	if !open {
+		t.Error("Enter does not open a diagnostic")
+	}
+}
+
+// TestThePageFollowsFiles changes a file: the page shows it without a reload, and keeps what the reader has opened and typed.
+func TestThePageFollowsFiles(t *testing.T) {
+	ctx := browse(t)
+	quiet(ctx, t)
+	dir := samples(t)
+	address := serve(t, binary(t), dir)
+	run(ctx, t, "open", network.Enable(), runtime.Enable(), chromedp.Navigate(address+"/routes"), chromedp.Evaluate(`marker = 1`, nil),
+		chromedp.Focus("#q"), chromedp.KeyEvent("shop"))
+	added := strings.NewReplacer("hostile.example.com", "new-shop.example.com", `"/<script>alert(3)</script>"`, "/added", "name: hostile", "name: added",
+		`, annotations: {fairlead.dev/scheme: '"><img src=x onerror=alert(1)><script>alert(2)</script>'}`, "").Replace(hostile)
+	if err := os.WriteFile(filepath.Join(dir, "added.yaml"), []byte(added), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var kept bool
+	run(ctx, t, "follow", chromedp.Poll(`document.querySelector("main").textContent.includes("/added")`, nil, chromedp.WithPollingTimeout(time.Minute)),
+		chromedp.Evaluate(`marker === 1 && document.querySelector("#q").value === "shop" && document.querySelector("#news").textContent.startsWith("Updated")`, &kept))
+	if !kept {
+		t.Error("the page was loaded anew, or lost what was typed")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "added.yaml"), []byte("kind: [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(ctx, t, "broken", chromedp.Poll(`!document.querySelector("main").textContent.includes("/added")`, nil, chromedp.WithPollingTimeout(time.Minute)),
+		chromedp.Navigate(address+"/now"), chromedp.WaitReady("main"), chromedp.Evaluate(`document.querySelector("main").textContent.includes("added.yaml")`, &kept))
+	if !kept {
+		t.Error("the page does not say which file cannot be read")
+	}
+}
+
+// TestThePageWithoutScripts reads, searches and asks with scripts off.
+func TestThePageWithoutScripts(t *testing.T) {
+	ctx := browse(t)
+	address := serve(t, binary(t), samples(t))
+	var text, searched string
+	run(ctx, t, "read", network.Enable(), emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(address+"/routes"), chromedp.Text("main", &text),
+		chromedp.SetValue("#q", "cart"), chromedp.Submit("#q"), chromedp.WaitVisible("#now"), chromedp.Text("main", &searched))
+	if !strings.Contains(text, "Service shop/cart port 8080") || !strings.Contains(searched, "/cart/ping") || strings.Contains(searched, "payments") {
+		t.Errorf("the routes are\n%s\nthe search shows\n%s", text, searched)
+	}
+	run(ctx, t, "ask", chromedp.Navigate(address+"/ask"), chromedp.SetValue("[name=url]", "http://shop.example.com/cart/ping"), chromedp.Submit("[name=url]"),
+		chromedp.WaitVisible(".answer"), chromedp.Text(".answer", &text))
+	if text != "Service shop/storefront port 80" {
+		t.Errorf("the answer is %q", text)
+	}
+}
+
+// TestFilesNeedNothing opens files of --html from disk. The browser asks for nothing else.
+func TestFilesNeedNothing(t *testing.T) {
+	ctx := browse(t)
+	quiet(ctx, t)
+	fairlead, dir, out := binary(t), samples(t), t.TempDir()
+	run(ctx, t, "start", network.Enable(), runtime.Enable())
+	for name, args := range map[string][]string{
+		"plan": {"plan", "-f", dir}, "diff": {"diff", "../../config/samples", dir}, "all": {"explain", "--all", "-f", dir},
+	} {
+		file := filepath.Join(out, name+".html")
+		said, err := exec.CommandContext(t.Context(), fairlead, append(args, "--html", file)...).CombinedOutput()
+		if err != nil && exec.CommandContext(t.Context(), "test", "-s", file).Run() != nil {
+			t.Fatalf("%v: %v\n%s", args, err, said)
+		}
+		var text, saved string
+		var hidden int
+		run(ctx, t, name, chromedp.Navigate("file://"+file), chromedp.Text("main", &text), chromedp.Focus("#q"), chromedp.KeyEvent("zzzz"),
+			chromedp.Evaluate(`document.querySelectorAll("main [data-row]:not([hidden])").length`, &hidden),
+			chromedp.Evaluate(`fetch("data:,x").then(() => "ran", () => "refused")`, &saved, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		if len(text) < 50 || hidden > 0 || saved != "refused" {
+			t.Errorf("%s: %d rows are shown of a search that finds nothing, the policy let a request through: %s; the text is\n%s", name, hidden, saved, text)
+		}
+	}
+}
