@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // This file serves the page on loopback. It answers requests that name loopback alone, so that the page of another site
@@ -38,7 +39,7 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 
 // Handler serves the page.
 func Handler(from Source) http.Handler {
-	s := server{from}
+	s := &server{from: from}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /style.css", asset("text/css", style))
 	mux.HandleFunc("GET /script.js", asset("text/javascript", script))
@@ -82,10 +83,37 @@ func asset(kind, text string) http.HandlerFunc {
 	}
 }
 
-type server struct{ from Source }
+type server struct {
+	from Source
+
+	mu      sync.Mutex
+	of      *Document      // the first of the documents that are decoded
+	decoded map[string]any // by command
+}
+
+// values returns what the documents have, by command. They are decoded once.
+func (s *server) values(all []Document) (map[string]any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(all) > 0 && s.of == &all[0] {
+		return s.decoded, nil
+	}
+	out := map[string]any{}
+	for _, d := range all {
+		value, err := decode(d.JSON)
+		if err != nil {
+			return nil, err
+		}
+		out[d.Command] = value
+	}
+	if len(all) > 0 {
+		s.of, s.decoded = &all[0], out
+	}
+	return out, nil
+}
 
 // changes tells of each change, as an event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html.
-func (s server) changes(w http.ResponseWriter, r *http.Request) {
+func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
 	for {
@@ -105,7 +133,7 @@ func (s server) changes(w http.ResponseWriter, r *http.Request) {
 }
 
 // json answers with what a command prints.
-func (s server) json(w http.ResponseWriter, r *http.Request) {
+func (s *server) json(w http.ResponseWriter, r *http.Request) {
 	all, err := s.from.Documents(r.Context())
 	if r.PathValue("command") == "explain" {
 		var d Document
@@ -137,7 +165,7 @@ func questionOf(form url.Values) Question {
 }
 
 // ask answers a question. The address has the question, so that it can be sent to others.
-func (s server) ask(w http.ResponseWriter, r *http.Request) {
+func (s *server) ask(w http.ResponseWriter, r *http.Request) {
 	form := r.URL.Query()
 	c := context{Served: true, Form: form}
 	part := viewsOf["explain"][0]
@@ -155,33 +183,35 @@ func (s server) ask(w http.ResponseWriter, r *http.Request) {
 }
 
 // view answers with one view.
-func (s server) view(w http.ResponseWriter, r *http.Request) {
+func (s *server) view(w http.ResponseWriter, r *http.Request) {
 	s.sections(w, r, false, func(p section) bool { return p.ID == r.PathValue("view") })
 }
 
 // search answers with the rows of all views in which a text is.
-func (s server) search(w http.ResponseWriter, r *http.Request) {
+func (s *server) search(w http.ResponseWriter, r *http.Request) {
 	s.sections(w, r, true, func(section) bool { return true })
 }
 
-func (s server) sections(w http.ResponseWriter, r *http.Request, only bool, wanted func(section) bool) {
+func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wanted func(section) bool) {
 	all, err := s.from.Documents(r.Context())
 	if err != nil {
 		s.failed(w, r, err)
 		return
 	}
+	values, err := s.values(all)
+	if err != nil {
+		s.failed(w, r, err)
+		return
+	}
 	var shown []section
-	values := map[string]any{}
+	of := map[string]string{} // commands by view
 	page := layout{Title: "Search"}
 	for _, d := range all {
 		for _, p := range viewsOf[d.Command] {
 			if !wanted(p) {
 				continue
 			}
-			if values[p.ID], err = decode(d.JSON); err != nil {
-				s.failed(w, r, err)
-				return
-			}
+			of[p.ID] = d.Command
 			p.Command, p.JSON = "fairlead "+d.Command, template.URL("/json/"+d.Command) //nolint:gosec // ours
 			shown = append(shown, p)
 			if !only {
@@ -195,17 +225,17 @@ func (s server) sections(w http.ResponseWriter, r *http.Request, only bool, want
 	}
 	query := r.URL.Query().Get("q")
 	s.answer(w, r, page, shown, func(p section) context {
-		return context{Doc: values[p.ID], Served: true, Query: strings.ToLower(strings.TrimSpace(query)), Only: only}
+		return context{Doc: values[of[p.ID]], Served: true, Query: strings.ToLower(strings.TrimSpace(query)), Only: only}
 	})
 }
 
 // failed says why there are no documents. The next change shows them again.
-func (s server) failed(w http.ResponseWriter, r *http.Request, err error) {
+func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) {
 	s.answer(w, r, layout{Title: "Nothing can be shown"}, []section{{ID: "problem", template: "problem"}},
 		func(section) context { return context{Problem: err.Error()} })
 }
 
-func (s server) answer(w http.ResponseWriter, r *http.Request, page layout, parts []section, of func(section) context) {
+func (s *server) answer(w http.ResponseWriter, r *http.Request, page layout, parts []section, of func(section) context) {
 	page.Served, page.Of, page.Query = true, s.from.Of(), r.URL.Query().Get("q")
 	page.Views = s.views(r)
 	for _, p := range parts {
@@ -223,7 +253,7 @@ func (s server) answer(w http.ResponseWriter, r *http.Request, page layout, part
 }
 
 // views are the links to all views.
-func (s server) views(r *http.Request) []view {
+func (s *server) views(r *http.Request) []view {
 	ids := []section{}
 	for _, command := range []string{"status", "explain", "plan", "diff"} {
 		if command == "explain" || slices.Contains(s.commands(r), command) {
@@ -239,7 +269,7 @@ func (s server) views(r *http.Request) []view {
 	return out
 }
 
-func (s server) commands(r *http.Request) []string {
+func (s *server) commands(r *http.Request) []string {
 	all, err := s.from.Documents(r.Context())
 	if err != nil {
 		return []string{"status", "plan"}
