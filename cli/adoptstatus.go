@@ -95,6 +95,9 @@ func (a *adopting) aboutOne(ctx context.Context, taker *adoption.Taker, r adopti
 // nextOf says what to do with a load balancer in its state.
 func nextOf(r adoption.Record) string {
 	since := "since " + r.Since.UTC().Format(time.RFC3339)
+	if r.Finishing {
+		return "what giving it back needs is being deleted: fairlead adopt --finish --yes goes on"
+	}
 	switch r.State {
 	case adoption.Taken:
 		return "Fairlead serves it " + since + "; fairlead release gives it back, and fairlead adopt --finish ends that"

@@ -244,6 +244,8 @@ type AdoptionMemory struct {
 	// Left names the security group of Fairlead that a load balancer keeps until the controller, started again, takes it
 	// away: until then the nodes admit no other one.
 	Left string `json:"left,omitempty"`
+	// Finishing is true if deleting what giving it back would need has begun.
+	Finishing bool `json:"finishing,omitempty"`
 	// Accepted is true if answers that differ were accepted.
 	Accepted bool `json:"accepted,omitempty"`
 	// Finalizers are those that the controller had on Ingresses.

@@ -65,6 +65,7 @@ type Record struct {
 	Handle, Name   string // of the load balancer in the cloud
 	State          State
 	Since          time.Time // when that state was reached
+	Finishing      bool      // deleting what giving it back would need has begun
 	Left           string    // what stays of Fairlead until the controller takes it away, once it is given back
 	// Finalizers has the finalizers of the controller, by Ingress (namespace/name).
 	Finalizers map[string][]string

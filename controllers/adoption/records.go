@@ -37,10 +37,11 @@ type stored struct {
 	read  map[lb.Key]*records.Adoption
 }
 
-// Get prefers the record of the key. One of another key is from before the Ingresses got another class.
+// Get prefers the record of the key. One of another key is from before the Ingresses got another class. Of one that is being
+// finished, the tags may no longer say the stack.
 func (s *stored) Get(ctx context.Context, cluster, stack string, key lb.Key) (*Record, error) {
 	a, err := s.store.Get(ctx, key)
-	if err == nil && (a == nil || a.ClusterName != cluster || a.Stack != stack) {
+	if err == nil && (a == nil || (a.ClusterName != cluster || a.Stack != stack) && !a.Finishing) {
 		a, err = s.store.Find(ctx, cluster, stack)
 	}
 	if err != nil || a == nil {
@@ -83,7 +84,7 @@ func (s *stored) Put(ctx context.Context, r Record) error {
 		a.From = ""
 	}
 	a.Enter(string(r.State), r.Since)
-	a.Left = r.Left
+	a.Left, a.Finishing = r.Left, r.Finishing
 	a.Finalizers = nil
 	for _, name := range slices.Sorted(maps.Keys(r.Finalizers)) {
 		a.Finalizers = append(a.Finalizers, v1alpha1.IngressFinalizers{Ingress: name, Finalizers: r.Finalizers[name]})
@@ -143,7 +144,7 @@ func (s *stored) delete(ctx context.Context, r Record, which func(key string) bo
 // recordIn returns the record in an object.
 func recordIn(a *records.Adoption) (*Record, error) {
 	out := &Record{Cluster: a.ClusterName, Stack: a.Stack, Key: lb.Key(a.Key), Handle: a.Handle, Name: a.Name,
-		State: State(a.State), Since: a.Since(), Left: a.Left, Finalizers: map[string][]string{}}
+		State: State(a.State), Since: a.Since(), Left: a.Left, Finishing: a.Finishing, Finalizers: map[string][]string{}}
 	for _, f := range a.Finalizers {
 		out.Finalizers[f.Ingress] = f.Finalizers
 	}

@@ -34,38 +34,21 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	r = r.unlessReleased(found, key)
 	name := r.Stack
 	out := Outcome{State: r.State, Lost: Lost(r)}
+	if r.Finishing {
+		out.Obstacles = []string{fmt.Sprintf("what giving %s back needs is being deleted, and some of it may be gone: fairlead "+
+			"adopt --finish --yes --key %s deletes the rest", name, key)}
+		return out, nil
+	}
 	if len(out.Lost) > 0 && !accepted {
 		out.Obstacles = []string{fmt.Sprintf("the record of %s is gone, and what it had cannot be restored: --accept %s consents",
 			name, key)}
 		return out, nil
 	}
 	if r.State != Returned {
-		known, wrote := r.State == Taken || r.State == Releasing, r.Since
-		if err := t.enter(ctx, &r, Releasing); err != nil {
+		out.Obstacles, err = t.returnTags(ctx, found, &r, read)
+		if out.State = r.State; err != nil || len(out.Obstacles) > 0 {
 			return out, err
 		}
-		if !known { // when the takeover was cut off
-			wrote = r.Since
-		}
-		out.State = r.State
-		if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
-			return out, err
-		}
-		if found, err = t.settled(ctx, found, r.Key, wrote, read); err != nil {
-			return out, err
-		}
-		for _, change := range t.Cloud.Return(found) {
-			if err := t.Cloud.Retag(ctx, r.Key, change); err != nil {
-				return out, fmt.Errorf("giving %s back: %w", name, err)
-			}
-		}
-		if r.Left, err = t.Cloud.Dismiss(ctx, found, r.Key); err != nil {
-			return out, fmt.Errorf("giving %s back: %w", name, err)
-		}
-		if err := t.enter(ctx, &r, Returned); err != nil {
-			return out, err
-		}
-		out.State = r.State
 	}
 	if r.Cluster == byHand { // without a record, a takeover does not know how old its reads may be
 		if err := t.await(ctx, r.Since); err != nil {
@@ -89,6 +72,32 @@ func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, member
 	err = t.enter(ctx, &r, Released)
 	out.State = r.State
 	return out, err
+}
+
+// returnTags restores the tags of a load balancer, once no operator changes it. read is when found was read.
+func (t *Taker) returnTags(ctx context.Context, found *lb.Other, r *Record, read time.Time) (obstacles []string, err error) {
+	known, wrote := r.State == Taken || r.State == Releasing, r.Since
+	if err := t.enter(ctx, r, Releasing); err != nil {
+		return nil, err
+	}
+	if !known { // when the takeover was cut off
+		wrote = r.Since
+	}
+	if obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(obstacles) > 0 {
+		return obstacles, err
+	}
+	if found, err = t.settled(ctx, found, r.Key, wrote, read); err != nil {
+		return nil, err
+	}
+	for _, change := range t.Cloud.Return(found) {
+		if err := t.Cloud.Retag(ctx, r.Key, change); err != nil {
+			return nil, fmt.Errorf("giving %s back: %w", r.Stack, err)
+		}
+	}
+	if r.Left, err = t.Cloud.Dismiss(ctx, found, r.Key); err != nil {
+		return nil, fmt.Errorf("giving %s back: %w", r.Stack, err)
+	}
+	return nil, t.enter(ctx, r, Returned)
 }
 
 // LeftOf says what stays of Fairlead, and until when.
@@ -270,6 +279,10 @@ func (t *Taker) Finish(ctx context.Context, found *lb.Other, r Record) (Outcome,
 	}
 	found, err := t.settled(ctx, found, r.Key, r.Since, t.Now())
 	if err != nil {
+		return out, err
+	}
+	r.Finishing = true
+	if err := t.enter(ctx, &r, Taken); err != nil {
 		return out, err
 	}
 	if err := t.Cloud.Discard(ctx, r.Key, unnamed(found)); err != nil {
