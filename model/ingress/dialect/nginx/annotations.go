@@ -240,6 +240,8 @@ func readRewrite(a *annotated) {
 			a.say("rewrite-target", dialect.Refused, "a path begins with a slash: write %q", "/"+value)
 		case variable.MatchString(value):
 			a.say("rewrite-target", dialect.Refused, "variables of nginx are unknown to an ALB: only $1 to $9 are")
+		default: // a canary's has no effect with ingress-nginx either
+			a.say("rewrite-target", dialect.Same, "")
 		}
 	case invalid, empty:
 		a.say("rewrite-target", dialect.Same, ignoredValue)
