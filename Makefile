@@ -12,7 +12,7 @@ COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
 ROWS  ?= 2000/100,10000/500,10000/500/100,1000/1,5000/1
 CHAOS ?= -chaos 1h
-DEMO  ?= config/samples
+DEMO  ?= $(if $(DIALECT),examples/$(DIALECT),config/samples)
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
@@ -29,11 +29,11 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Serve the samples on this machine: no cluster, no cloud; PROVIDER=caddy: by a Caddy server, examples/caddy
+demo: ## Serve the samples on this machine: no cluster, no cloud; DIALECT=nginx: those for ingress-nginx; PROVIDER=caddy: by a Caddy server
 ifdef PROVIDER
-	tools/demo $(PROVIDER) $(DEMO)
+	tools/demo $(PROVIDER) $(DEMO) $(if $(DIALECT),--from $(DIALECT))
 else
-	go run . demo -f $(DEMO)
+	go run . demo -f $(DEMO) $(if $(DIALECT),--from $(DIALECT))
 endif
 
 # -short leaves out tests that start a control plane or an emulator, and tries a part of many cases, drawn anew in each run.

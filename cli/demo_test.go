@@ -42,6 +42,23 @@ func TestDemoAnswersEveryRouteOfTheSamples(t *testing.T) {
 	}
 }
 
+// The sample is written for ingress-nginx: a rewrite, a canary by header, and a range of addresses that the demo is not in.
+func TestDemoServesWhatWasWrittenForNGINX(t *testing.T) {
+	got := fairlead(t, "demo", "--once", "-f", "../examples/nginx", "--from", "nginx")
+	if got.code != exitDone {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	for _, want := range []string{
+		"pass http://shop.example.com/api is answered by Service shop/api port 80",
+		"pass http://shop.example.com/api with X-Canary: always is answered by Service shop/api-next port 80",
+		"pass http://office.example.com/ is answered by fixed response 403",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("%q is missing in\n%s", want, got.out)
+		}
+	}
+}
+
 func TestDemoFailsWhereAnAnswerIsNotAsForetold(t *testing.T) {
 	with := testProviders().with(func(c *clouds.Cloud) {
 		start := c.Local
