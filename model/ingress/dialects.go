@@ -33,14 +33,16 @@ type frontEnd struct {
 	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 	// world returns what all Ingresses of a class mean together; nil if each stands for itself.
 	world func([]*networkingv1.Ingress, *Class, nginx.Memory) any
+	// closesHTTP is set if hosts of spec.tls are redirected to HTTPS also while their certificate is missing.
+	closesHTTP bool
 }
 
 var frontEnds = map[string]frontEnd{
 	v1alpha1.DialectALB: {controller: alb.Controller, class: alb.DefaultClass, prefix: alb.Prefix, defaults: alb.Defaults,
 		read: alb.Read, service: alb.ReadService},
 	v1alpha1.DialectNGINX: {controller: nginx.Controller, class: nginx.DefaultClass, prefix: nginx.Prefix,
-		defaults: nginx.Defaults,
-		read:     func(in dialect.Input) dialect.Reading { return in.World.(*nginx.World).Read(in) },
+		defaults: nginx.Defaults, closesHTTP: true,
+		read: func(in dialect.Input) dialect.Reading { return in.World.(*nginx.World).Read(in) },
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil
 		},

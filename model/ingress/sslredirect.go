@@ -49,7 +49,7 @@ func checkRedirect(m Member) []diag.Diagnostic {
 }
 
 // redirectsAll reports whether a member redirects all of its hosts. Of a host whose certificate is
-// missing, requests are served over HTTP until there is one.
+// missing, requests are served over HTTP until there is one, unless the dialect closes HTTP.
 func (m Member) redirectsAll() bool {
 	if !slices.Contains(m.SecurePorts(), m.Settings.SSLRedirect) {
 		return false
@@ -80,12 +80,14 @@ func joinPorts(ports []int32) string {
 }
 
 // redirected returns the action of a rule with the redirect of its requests over HTTP, if the
-// Ingress serves the host on the port that they are redirected to.
+// Ingress serves the host on the port that they are redirected to, or would do so with a certificate and a
+// dialect that closes HTTP.
 func (v *memberTranslation) redirected(a routing.Action, r HostRule) routing.Action {
 	to := v.Settings.SSLRedirect
 	switch {
 	case to == 0 || r.Listed != "" || len(v.ports.plain) == 0:
-	case slices.Contains(v.ports.secureOf(r.Host), to):
+	case slices.Contains(v.ports.secureOf(r.Host), to),
+		frontEnds[v.translation.class.Dialect].closesHTTP && v.isCovered(r.Host):
 		a.SSLRedirect = &routing.SSLRedirect{Port: to}
 	case !v.isCovered(r.Host): // else what its certificate or its port lacks is reported
 		v.unredirected.Add(describeHost(r.Host))
