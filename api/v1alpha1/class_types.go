@@ -344,6 +344,24 @@ type NGINX struct {
 	// ingress-nginx. A key that refuses requests, and that no load balancer follows, refuses all Ingresses of the class.
 	// +kubebuilder:validation:MaxProperties=200
 	Config map[string]string `json:"config,omitempty"`
+
+	// Service has the annotations of its Service of type LoadBalancer. They say whether TLS ends at that load balancer, and
+	// with which certificates, which the Ingresses of the class have then. One that keeps clients away refuses all
+	// Ingresses, unless the class does it, too.
+	// +kubebuilder:validation:MaxProperties=200
+	Service map[string]string `json:"service,omitempty"`
+
+	// Changed says what becomes of an Ingress with requests that are answered otherwise than by ingress-nginx. Serve (the
+	// default) serves it, with a warning that has such a request. Refuse does not serve it, unless only what all Ingresses
+	// have in common is changed, such as paths with repeated slashes.
+	// +kubebuilder:validation:Enum=Serve;Refuse
+	Changed string `json:"changed,omitempty"`
+
+	// CaseFolding says how letters of paths are compared that are expressions to ingress-nginx, which ignores their case. exact
+	// (the default) ignores it, too: each letter takes four of the 128 characters of an expression. lower compares with
+	// the path in lower case, and off with the path as it is written.
+	// +kubebuilder:validation:Enum=exact;lower;off
+	CaseFolding string `json:"caseFolding,omitempty"`
 }
 
 // Adoption says which load balancers of another controller are taken over. Each is found by its name. Until it is taken
@@ -569,6 +587,13 @@ const (
 
 	DialectALB   = "alb"
 	DialectNGINX = "nginx"
+
+	NGINXChangedServe  = "Serve"
+	NGINXChangedRefuse = "Refuse"
+
+	CaseFoldingExact = "exact"
+	CaseFoldingLower = "lower"
+	CaseFoldingOff   = "off"
 
 	AdoptALB = DialectALB
 

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
+	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -32,7 +33,7 @@ type frontEnd struct {
 	read       func(dialect.Input) dialect.Reading
 	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 	// world returns what all Ingresses of a class mean together; nil if each stands for itself.
-	world func([]*networkingv1.Ingress, *Class, nginx.Memory) any
+	world func(all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, memory nginx.Memory) any
 	// closesHTTP is set if hosts of spec.tls are redirected to HTTPS also while their certificate is missing.
 	closesHTTP bool
 }
@@ -46,13 +47,13 @@ var frontEnds = map[string]frontEnd{
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil
 		},
-		world: func(all []*networkingv1.Ingress, c *Class, memory nginx.Memory) any {
+		world: func(all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, memory nginx.Memory) any {
 			config := nginx.DefaultConfig()
 			if c.NGINX != nil {
 				config = nginx.ReadConfig(c.NGINX.Config)
 			}
 			return nginx.NewWorld(all, config, &c.LoadBalancerClassSpec,
-				func(_, secret string, otherwise []string) []string { return otherwise }, memory)
+				func(_, secret string, otherwise []string) []string { return otherwise }, kept, memory)
 		}},
 }
 
@@ -122,7 +123,9 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 			}
 		}
 	}
-	s.worlds[key] = f.world(all, c, s.nginx)
+	s.worlds[key] = f.world(all, c, func(ing *networkingv1.Ingress) bool {
+		return slices.ContainsFunc(s.memberships[nameOf(ing).String()], func(m record.Membership) bool { return m.LastAccepted != nil })
+	}, s.nginx)
 	return s.worlds[key]
 }
 

@@ -151,6 +151,14 @@ var ClassFields = Fields{
 	},
 	"adoption.names": {MostItems: 1000},
 	"nginx.config":   {MostItems: 200},
+	"nginx.service":  {MostItems: 200},
+	"nginx.changed": {
+		Known: []string{v1alpha1.NGINXChangedServe, v1alpha1.NGINXChangedRefuse}, Default: v1alpha1.NGINXChangedServe,
+	},
+	"nginx.caseFolding": {
+		Known:   []string{v1alpha1.CaseFoldingExact, v1alpha1.CaseFoldingLower, v1alpha1.CaseFoldingOff},
+		Default: v1alpha1.CaseFoldingExact,
+	},
 	"adoption.names[].stack": {
 		Longest: 317, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$`),
 		Unlike: "must be the name of a group, or namespace/name of an Ingress",

@@ -29,6 +29,7 @@ func TestNothingStaleIsRemembered(t *testing.T) {
 		for k := range 4 {
 			c.Ingresses = append(c.Ingresses, random.apart(k)...)
 		}
+		of := classFor(random.Rand)
 		readings := func(w *frontend.World) map[string]string {
 			out := map[string]string{}
 			for j := range c.Ingresses {
@@ -45,7 +46,7 @@ func TestNothingStaleIsRemembered(t *testing.T) {
 			if step > 0 {
 				did = random.edit(&c)
 			}
-			got, want := readings(worldOf(&c, &memory)), readings(worldOf(&c, nil))
+			got, want := readings(worldOf(&c, of, &memory)), readings(worldOf(&c, of, nil))
 			for key := range want {
 				if got[key] != want[key] {
 					t.Errorf("cluster %d, step %d, %s: with memory, %s is read as %s\nand without as %s\n%s", *seed+uint64(i), step, did, key,

@@ -7,6 +7,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	frontend "fairlead.dev/fairlead/model/ingress/dialect/nginx"
 )
 
@@ -110,7 +111,7 @@ func (trap *trap) askFairlead(t *testing.T, o *Oracle) {
 // served, and `elsewhere` if it is an answer about what the front end does not model, and tells by annotation alone.
 func becomes(t *testing.T, c *Cluster, r Request, nginx Answer) string {
 	t.Helper()
-	w, q := worldOf(c, nil), questionOf(r)
+	w, q := worldOf(c, v1alpha1.NGINX{}, nil), questionOf(r)
 	a := w.Answer(q)
 	if w.Refuses(a.Of) {
 		return "refused"

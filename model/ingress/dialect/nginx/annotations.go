@@ -233,9 +233,11 @@ func readRewrite(a *annotated) {
 	case good:
 		a.out.rewrite = value
 		switch {
-		case strings.Contains(value, "://"):
-			a.say("rewrite-target", dialect.Refused, "ingress-nginx redirects to this URL: write `permanent-redirect` or "+
-				"`temporal-redirect`")
+		case isURL(value) && strings.Contains(value, "$"):
+			a.say("rewrite-target", dialect.Refused, "ingress-nginx redirects to this URL with parts of the path, which a redirect of "+
+				"an ALB is not known to have: have the Pods redirect, or write a path and a URL for each")
+		case isURL(value):
+			a.say("rewrite-target", dialect.Same, "")
 		case !strings.HasPrefix(value, "/") && !digit.MatchString(value):
 			a.say("rewrite-target", dialect.Refused, "a path begins with a slash: write %q", "/"+value)
 		case variable.MatchString(value):
@@ -249,6 +251,11 @@ func readRewrite(a *annotated) {
 	if a.flag("use-regex", &a.out.regex) {
 		a.say("use-regex", dialect.Same, "")
 	}
+}
+
+// isURL reports whether nginx redirects to the target of a rewrite: src/http/modules/ngx_http_rewrite_module.c.
+func isURL(target string) bool {
+	return strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://")
 }
 
 func readSecureRedirect(a *annotated) {

@@ -22,6 +22,7 @@ type Answer struct {
 	Host     string  // that they see
 	Target   string  // path and query that they see
 	Of       string  // the Ingress of the location; "" for none
+	at       *location
 	// Via has what decided, by Ingress and annotation or field.
 	Via []Cause
 }
@@ -43,6 +44,11 @@ const (
 	BySlash       = "slash"               // it adds a slash
 	ByStatus      = "status pages"        // it has pages for its own health
 	ByDefaultTLS  = "default certificate" // it answers over HTTPS for a host without a certificate
+	ByOtherTLS    = "other certificate"   // it answers over HTTPS with a certificate that the Ingress does not give the host
+	ByFront       = "front"               // TLS ends in front of it, with one certificate for all hosts
+	ByRefused     = "refused"             // an Ingress that is not served has the request
+	ByAlias       = "alias"               // an Ingress that is not served gives the host its alias
+	ByCase        = "case"                // it ignores the case of paths, and the class does not
 )
 
 // A Question is a request with what routing does not look at.
@@ -52,6 +58,7 @@ type Question struct {
 	RawQuery string // without the question mark
 	Mark     bool   // there is a question mark, and no query behind it
 	asRead   bool   // it is asked what the Ingresses mean as they are read, where no path is normalised
+	unwound  bool   // it came over HTTPS, and reaches nginx without
 }
 
 // target returns the request's path and query as they were sent.
@@ -81,16 +88,13 @@ func (q Question) header(name string) (string, bool) {
 
 // Answer answers a request.
 func (w *World) Answer(q Question) Answer {
+	q = w.front.pass(q)
 	uri, ok := normalise(q.Path)
 	if q.Secure && w.Config.RejectHandshake && w.serverOf(strings.TrimSuffix(q.Hostname(), ".")).host == catchAll {
 		return Answer{Status: -1}
 	}
 	if !ok || strings.Contains(q.Hostname(), "..") {
-		out := Answer{Status: 400, Via: []Cause{{Key: ByNormalising}}}
-		if q.Secure && !w.secure(strings.TrimSuffix(q.Hostname(), ".")) {
-			out.Via = append(out.Via, Cause{Key: ByDefaultTLS})
-		}
-		return out
+		return Answer{Status: 400, Via: []Cause{{Key: ByNormalising}}}
 	}
 	a := w.answer(q, uri)
 	if uri != q.Path {
@@ -103,9 +107,6 @@ func (w *World) Answer(q Question) Answer {
 func (w *World) answer(q Question, uri string) Answer {
 	host := strings.TrimSuffix(q.Hostname(), ".")
 	out := Answer{}
-	if q.Secure && !w.secure(host) {
-		out.Via = append(out.Via, Cause{Key: ByDefaultTLS})
-	}
 	if to, is := w.redirects[host]; is {
 		out.Status, out.Of = w.Config.RedirectCode, w.servers[to].www.key()
 		out.Location = w.scheme(q) + "://" + to + ":" + w.port(q) + strings.TrimSuffix(q.target(), "/")
@@ -170,6 +171,7 @@ func (s *server) statusPage(uri string, q Question) (int, bool) {
 // serve answers a request with a location.
 func (w *World) serve(q Question, uri, host string, l *location, out Answer) Answer {
 	m := l.of
+	out.at = l
 	if m != nil {
 		out.Of = m.key()
 	}
@@ -284,7 +286,7 @@ func (w *World) toHTTPS(q Question, host string, l *location) (location, key str
 	best := w.host(q)
 	key = "ssl-redirect"
 	switch {
-	case w.scheme(q) != "http":
+	case w.scheme(q) != "http", q.unwound && w.Config.UseProxyProtocol:
 		return "", "", false
 	case l.of.force:
 		key = "force-ssl-redirect"
@@ -416,7 +418,7 @@ func (l *location) rewrite(uri, query string) (newURI, newQuery string, status i
 		return uri, query, 0
 	}
 	target := string(l.replaced.ExpandString(nil, l.replaced.to, uri, at))
-	if strings.HasPrefix(l.of.rewrite, "http://") || strings.HasPrefix(l.of.rewrite, "https://") {
+	if isURL(l.of.rewrite) {
 		if query != "" {
 			target += "?" + query
 		}

@@ -46,7 +46,8 @@ func many(n int) (all []*networkingv1.Ingress) {
 }
 
 func worldOf(all []*networkingv1.Ingress, memory nginx.Memory) *nginx.World {
-	return nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts }, memory)
+	return nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts },
+		nil, memory)
 }
 
 func BenchmarkWorld(b *testing.B) {

@@ -3,6 +3,7 @@ package nginx
 import (
 	"cmp"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ import (
 // A World is what ingress-nginx serves.
 type World struct {
 	Config    Config
+	front     front
+	fold      string // of the class: caseFolding
 	servers   map[string]*server
 	upstreams map[backend]*upstream
 	ingresses map[string]*member // by namespace/name
@@ -30,8 +33,10 @@ type World struct {
 	// certificate returns the names in the certificate of a Secret; nil if there is none. Otherwise are those that it has if Secrets
 	// are unknown.
 	certificate func(namespace, secret string, otherwise []string) []string
-	writers     map[string]*writer // of all Ingresses that the controller does not ignore
-	table       *precedence.Table  // what Fairlead answers with them
+	clients     []netip.Addr                     // that Ingresses with ranges let through
+	kept        func(*networkingv1.Ingress) bool // whether a former version is served of one that is refused
+	writers     map[string]*writer               // of all Ingresses that the controller does not ignore
+	table       *precedence.Table                // what Fairlead answers with them
 	rewrites    map[*routing.Rewrite]func(host, target string) (string, string)
 	onTLS       map[routing.Host]bool // the hosts that it serves over HTTPS
 	writersAt   map[routing.Host][]*writer
@@ -103,13 +108,16 @@ type location struct {
 	plain      bool      // neither redirects nor rewrites, as that of an Ingress without rules
 }
 
-// NewWorld returns what ingress-nginx serves for Ingresses. The memory may be nil.
+// NewWorld returns what ingress-nginx serves for Ingresses, of which Fairlead keeps serving a former version of some if it refuses
+// them. Kept and the memory may be nil.
 func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalancerClassSpec,
-	certificate func(namespace, secret string, otherwise []string) []string, memory Memory) *World {
-	w := &World{Config: c, class: class, certificate: certificate, servers: map[string]*server{}, upstreams: map[backend]*upstream{},
+	certificate func(namespace, secret string, otherwise []string) []string, kept func(*networkingv1.Ingress) bool,
+	memory Memory) *World {
+	w := &World{Config: c, class: class, certificate: certificate, kept: kept,
+		servers: map[string]*server{}, upstreams: map[backend]*upstream{},
 		ingresses: map[string]*member{}, withTLS: map[string][]*member{}, redirects: map[string]string{},
-		writers: map[string]*writer{}, rewrites: map[*routing.Rewrite]func(string, string) (string, string){},
-		onTLS: map[routing.Host]bool{}, writersAt: map[routing.Host][]*writer{}}
+		writers: map[string]*writer{}, rewrites: map[*routing.Rewrite]func(string, string) (string, string){}}
+	w.readClass()
 	members := make([]*member, 0, len(all))
 	for _, ing := range all {
 		m := &member{ing, readAnnotations(ing, &w.Config), map[string]*location{}, nil}

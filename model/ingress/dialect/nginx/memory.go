@@ -80,12 +80,17 @@ func known[K comparable](in map[K]digest, k K, compute func() digest) digest {
 // hosts that are asked.
 func (w *World) stateOf(m *member, hosts []string) digest {
 	if w.states.members == nil {
-		w.states = states{digestOf(fmt.Sprintf("%+v", w.Config)), map[*member]digest{}, map[*server]digest{}, map[routing.Host]digest{},
-			map[string]digest{}}
+		w.states = states{digestOf(fmt.Sprintf("%+v %+v %s %v", w.Config, w.front, w.fold, w.clients)),
+			map[*member]digest{}, map[*server]digest{}, map[routing.Host]digest{}, map[string]digest{}}
 	}
 	parts := []any{w.states.config, w.stateOfMember(m), hosts}
 	for _, s := range m.at {
 		parts = append(parts, w.stateOfServer(s))
+		for _, name := range w.elsewhere() {
+			if s.host == catchAll {
+				parts = append(parts, name, w.servers[name].aliases)
+			}
+		}
 	}
 	for _, h := range hosts {
 		parts = append(parts, known(w.states.hosts, h, func() digest { return w.stateOfHost(h) }))

@@ -37,6 +37,7 @@ func Defaults(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec {
 type writer struct {
 	*World
 	m        *member
+	closes   []closing
 	out      dialect.Reading
 	backends map[string]v1alpha1.BackendSpec
 	names    map[string]string // of backends, by what they are
@@ -63,20 +64,34 @@ func (w *World) Read(in dialect.Input) dialect.Reading {
 
 // writeAll writes all Ingresses.
 func (w *World) writeAll(memory Memory) {
-	served := map[string]*writer{}
 	for key, m := range w.ingresses {
-		r := w.writerOf(m)
-		w.writers[key] = r
-		if m.ignored == "" && !r.out.Refuses() {
-			served[key] = r
-		}
+		w.writers[key] = w.writerOf(m)
 	}
-	w.table = w.tableOf(served)
+	w.fill()
 	w.showAll(memory)
 }
 
-// writerOf writes an Ingress.
-func (w *World) writerOf(m *member) *writer {
+// fill makes the table of what is not refused.
+func (w *World) fill() {
+	for again := true; again; {
+		again = false
+		closings := w.closings()
+		for key, r := range w.writers {
+			if !w.Refuses(key) && !slices.Equal(r.closes, closings[key]) {
+				w.writers[key] = w.writerOf(r.m, closings[key]...)
+				again = again || w.Refuses(key)
+			}
+		}
+	}
+	served := maps.Clone(w.writers)
+	maps.DeleteFunc(served, func(key string, _ *writer) bool { return w.Refuses(key) })
+	w.onTLS, w.writersAt, w.states = map[routing.Host]bool{}, map[routing.Host][]*writer{}, states{}
+	w.findClients()
+	w.table = w.tableOf(served)
+}
+
+// writerOf writes an Ingress, with what it closes.
+func (w *World) writerOf(m *member, closes ...closing) *writer {
 	ing := m.DeepCopy()
 	ing.Annotations = map[string]string{}
 	for key, value := range m.Annotations {
@@ -85,12 +100,15 @@ func (w *World) writerOf(m *member) *writer {
 		}
 	}
 	ing.Spec.Rules, ing.Spec.DefaultBackend = nil, nil
-	r := &writer{World: w, m: m, backends: map[string]v1alpha1.BackendSpec{}, names: map[string]string{},
+	r := &writer{World: w, m: m, closes: closes, backends: map[string]v1alpha1.BackendSpec{}, names: map[string]string{},
 		out: dialect.Reading{Ingress: ing, Origins: map[string]string{}, Fields: map[string]string{}, Verdicts: slices.Clone(m.verdicts)}}
 	r.nameHosts()
 	r.tellConfig()
 	r.tellLost()
 	r.write()
+	for _, c := range closes {
+		r.close(c)
+	}
 	r.finish()
 	slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int { return strings.Compare(a.Key, b.Key) })
 	return r
@@ -137,6 +155,9 @@ func (r *writer) tellConfig() {
 			r.say("ConfigMap "+k.Name, dialect.Refused, "%s", k.Message)
 		}
 	}
+	for _, k := range r.front.keys {
+		r.say("Service "+k.Name, dialect.Refused, "%s", k.Message)
+	}
 }
 
 // tellLost says which of the paths another one goes before.
@@ -179,7 +200,6 @@ func (r *writer) write() {
 // server writes the locations of a server that are of the Ingress.
 func (r *writer) server(host, field string) {
 	s := r.servers[host]
-	hosts := []string{strings.TrimPrefix(host, catchAll)}
 	if s.ownsAliases(r.m) {
 		for _, alias := range s.aliases {
 			if !hostName.MatchString(alias) {
@@ -189,11 +209,7 @@ func (r *writer) server(host, field string) {
 			}
 		}
 	}
-	for _, alias := range s.aliases {
-		if hostName.MatchString(alias) && r.serverOf(alias) == s { // another one may have it, too
-			hosts = append(hosts, alias)
-		}
-	}
+	hosts := r.hostsOf(s)
 	if s.broken != "" {
 		for _, l := range s.locations {
 			if l.of == r.m && l.field != "" {
@@ -217,6 +233,17 @@ func (r *writer) server(host, field string) {
 		r.fromWWW(host, field)
 	}
 	r.appRoot(s, hosts)
+}
+
+// hostsOf returns the hosts of a server as Fairlead reads it.
+func (w *World) hostsOf(s *server) []string {
+	out := []string{strings.TrimPrefix(s.host, catchAll)}
+	for _, alias := range s.aliases {
+		if hostName.MatchString(alias) && w.serverOf(alias) == s { // another one may have it, too
+			out = append(out, alias)
+		}
+	}
+	return out
 }
 
 // ownsAliases reports whether an Ingress gave a server its aliases.
@@ -317,7 +344,7 @@ func (r *writer) pathOf(s *server, l *location, field string) networkingv1.HTTPI
 	}
 	r.set(settingsof.ImplementationSpecific, v1alpha1.ReadRegexPrefix, r.regexOrigin())
 	text := strings.ReplaceAll(strings.TrimPrefix(s.textOf(l), "/"), "%", "%25")
-	return networkingv1.HTTPIngressPath{Path: "/(?i)" + text, PathType: &other}
+	return networkingv1.HTTPIngressPath{Path: "/" + r.folded(text), PathType: &other}
 }
 
 // regexOrigin returns the annotation of the Ingress that makes the paths of a host expressions; "" for that of another one.
@@ -356,6 +383,8 @@ func (r *writer) variants(host string, l *location, field string) []variant {
 		return []variant{fixed(503)}
 	case m.redirect != nil && !l.plain:
 		return []variant{{spec: v1alpha1.BackendSpec{Redirect: r.redirectTo(m.redirect)}}}
+	case l.rewrites() && isURL(m.rewrite):
+		return []variant{{spec: v1alpha1.BackendSpec{Redirect: r.redirectTo(&redirect{m.rewrite, "rewrite-target", 302})}}}
 	}
 	redirects := !l.plain && !r.exempt(l) && (m.force || m.sslRedirect && r.World.secure(host))
 	switch {
@@ -444,7 +473,7 @@ func (r *writer) forwards(l *location, field string) []variant {
 	}
 	spec := v1alpha1.BackendSpec{}
 	if l.rewrites() {
-		if u, why := rewriteOf(l.text, l.of.rewrite); why != "" {
+		if u, why := r.rewriteOf(l.text, l.of.rewrite); why != "" {
 			r.say(Prefix+"rewrite-target", dialect.Refused, "%s: %s", field, why)
 		} else {
 			spec.Rewrite = &v1alpha1.Rewrite{URL: u}
@@ -607,20 +636,23 @@ func (r *writer) nameOf(v variant) string {
 
 // slashes writes the redirects to paths with a slash behind them.
 func (r *writer) slashes(s *server) {
-	if s.regex {
-		return
-	}
 	exact := networkingv1.PathTypeExact
 	for _, l := range s.locations {
-		twin := strings.TrimSuffix(l.text, "/")
-		if l.of != r.m || l.denied() || !l.reachable || twin == l.text || twin == "" {
-			continue
-		}
-		if _, slash := s.find(twin, true); slash {
+		if twin, is := s.twinOf(l); is && l.of == r.m {
 			to := variant{spec: v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Path: routing.Sendable(l.text), StatusCode: 301}}}
 			r.add(networkingv1.HTTPIngressPath{Path: routing.Sendable(twin), PathType: &exact}, to, l.field)
 		}
 	}
+}
+
+// twinOf returns the path without a slash at its end that nginx redirects to a location.
+func (s *server) twinOf(l *location) (twin string, is bool) {
+	twin = strings.TrimSuffix(l.text, "/")
+	if s.regex || l.denied() || !l.reachable || twin == l.text || twin == "" {
+		return "", false
+	}
+	_, slash := s.find(twin, true)
+	return twin, slash
 }
 
 func (l *location) denied() bool { return l.of != nil && l.of.denied != "" }
@@ -663,6 +695,10 @@ func (r *writer) appRoot(s *server, hosts []string) {
 func (r *writer) finish() {
 	ing := r.out.Ingress
 	ing.Spec.Rules = r.rules
+	r.narrowTLS()
+	if r.front.certificates != "" {
+		r.set(settingsof.CertificateARN, r.front.certificates, "")
+	}
 	if len(r.backends) > 0 {
 		r.putAll(settingsof.Backends, dialect.YAML(r.backends), settingsof.LongestBackends)
 	}
@@ -696,6 +732,24 @@ func (r *writer) finish() {
 	}
 }
 
+// narrowTLS has entries of spec.tls name hosts of rules alone. Other hosts have no server of their own with ingress-nginx, and for
+// Fairlead they would be answered by this Ingress alone.
+func (r *writer) narrowTLS() {
+	var out []networkingv1.IngressTLS
+	for _, t := range r.out.Ingress.Spec.TLS {
+		var hosts []string
+		for _, rule := range r.rules {
+			if rule.Host != "" && r.front.certificates == "" && covers(t.Hosts, rule.Host) && !slices.Contains(hosts, rule.Host) {
+				hosts = append(hosts, rule.Host)
+			}
+		}
+		if t.Hosts = hosts; len(hosts) > 0 {
+			out = append(out, t)
+		}
+	}
+	r.out.Ingress.Spec.TLS = out
+}
+
 func (r *writer) putAll(own, value string, most int) {
 	if len(value) > most {
 		r.say("spec.rules", dialect.Refused, "what is read of it takes %d bytes in %s, and %d are the most: divide the Ingress",
@@ -708,7 +762,10 @@ func (r *writer) putAll(own, value string, most int) {
 // covered reports whether a host is served over HTTPS: the Ingress, or another one of its namespace, gives it a certificate.
 func (r *writer) covered(host string) bool {
 	ing := r.out.Ingress
-	if host == "" || !r.World.secure(host) {
+	switch {
+	case r.front.certificates != "":
+		return true
+	case host == "" || !r.World.secure(host):
 		return false
 	}
 	if coveredBy(ing.Spec.TLS, host) {
@@ -726,6 +783,11 @@ func (r *writer) covered(host string) bool {
 		}
 	}
 	return false
+}
+
+// overHTTPS reports whether the Ingress serves a host over HTTPS.
+func (r *writer) overHTTPS(host string) bool {
+	return r.front.certificates != "" || host != "" && coveredBy(r.out.Ingress.Spec.TLS, host)
 }
 
 func coveredBy(all []networkingv1.IngressTLS, host string) bool {

@@ -44,9 +44,10 @@ func dialectPage() string {
 
 A class with ` + "`dialect: nginx`" + ` reads these annotations, which all begin with ` + "`nginx.ingress.kubernetes.io/`" + `, in place of
 Fairlead's own. ` + "`same`" + `: requests are answered as by the other controller. ` + "`changed`" + `: some are not. ` + "`dropped`" + `: it has no
-effect, and opens nothing. ` + "`refused`" + `: an Ingress with it is not served. An annotation that is not in the list is refused if
-its name reads like a restriction, and dropped otherwise. What becomes of one depends on its value and on other Ingresses:
-` + "`fairlead migrate --from nginx`" + ` says what becomes of yours.
+effect, and opens nothing. ` + "`refused`" + `: an Ingress with it is not served, and what another Ingress would answer in its
+place is answered 503. An annotation that is not in the list is refused if its name reads like a restriction, and dropped
+otherwise. What becomes of one depends on its value and on other Ingresses: ` + "`fairlead migrate --from nginx`" + ` says what
+becomes of yours.
 
 | Annotation, with an example | |
 |---|---|
@@ -90,7 +91,8 @@ func verdictOf(name, value string) dialect.Verdict {
 	if strings.HasSuffix(name, "-code") {
 		ing.Annotations[nginx.Prefix+strings.TrimSuffix(name, "-code")] = "https://example.com/"
 	}
-	w := nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts }, nil)
+	w := nginx.NewWorld(all, nginx.DefaultConfig(), &v1alpha1.LoadBalancerClassSpec{}, func(_, _ string, hosts []string) []string { return hosts },
+		nil, nil)
 	out := w.Read(dialect.Input{Ingress: ing})
 	at := slices.IndexFunc(out.Verdicts, func(v dialect.Verdict) bool { return v.Key == nginx.Prefix+name })
 	return out.Verdicts[at]

@@ -13,12 +13,12 @@ import (
 // of nginx sees the path alone, decoded, and replaces all of it.
 
 // rewriteOf returns the replacement of a location that rewrites, or why there is none.
-func rewriteOf(text, target string) (*v1alpha1.Replacement, string) {
+func (w *World) rewriteOf(text, target string) (*v1alpha1.Replacement, string) {
 	body, why := beforeQuery(strings.ReplaceAll(text, "($|/)", "(/|$)")) // of the two, one matches
 	if why != "" {
 		return nil, why
 	}
-	folded, ok := routing.SpellCases("(?:(?i)" + body + ")")
+	folded, ok := routing.SpellCases("(?:" + w.folded(body) + ")")
 	if !ok {
 		return nil, "the path has syntax whose letters cannot be written in both cases: escapes by number, or classes such as [:lower:]"
 	}

@@ -1,14 +1,17 @@
 package nginx
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/routing"
@@ -25,6 +28,14 @@ var changed = map[string]string{
 	BySlash:       "ingress-nginx leads requests without the slash to the path before anything else, and an ALB to HTTPS first",
 	ByStatus:      "ingress-nginx has pages for its own health on hosts that no rule names",
 	ByDefaultTLS:  "ingress-nginx answers with a certificate of its own over HTTPS, and an ALB serves hosts with one of theirs alone",
+	ByOtherTLS: "no entry of spec.tls in its namespace is about this host, so that an ALB does not serve it over HTTPS; ingress-nginx " +
+		"does, with a certificate of its own, or of another namespace",
+	ByFront: "all hosts of the Ingress have the certificate of the load balancer in front, so that all are redirected to HTTPS; with " +
+		"ingress-nginx, those of spec.tls alone are",
+	ByRefused: "with ingress-nginx, an Ingress that is refused has these requests; without it, this one has",
+	ByAlias:   "the host is an alias that an Ingress gives it that is refused: its star stands for any number of labels with ingress-nginx",
+	ByCase: "ingress-nginx ignores the case of paths of this host, as one of its Ingresses has use-regex or rewrite-target, and " +
+		"`nginx.caseFolding` of the class does not",
 	Prefix + "ssl-redirect": "an ALB redirects with 301, keeps a slash at the end, and lets ACME challenges through: clients may " +
 		"send GET for POST",
 	Prefix + "force-ssl-redirect":     "an ALB redirects with 301 and keeps a slash at the end: clients may send GET for POST",
@@ -43,20 +54,88 @@ var changed = map[string]string{
 
 // byItself has the fields that verdicts about what nginx does by itself are about.
 var byItself = map[string]string{ByNormalising: "spec.rules[].http.paths[].path", ByHost: "spec.rules[].host", ByDefaultTLS: "spec.tls",
+	ByOtherTLS: "spec.tls", ByRefused: "spec.rules", ByAlias: "spec.rules[].host", ByFront: "spec.tls",
+	ByCase:   "spec.rules[].http.paths[].path",
 	ByStatus: "spec.defaultBackend", ByForwarded: "ConfigMap use-forwarded-headers"}
 
 // showAll gives the changes of all Ingresses requests that show them. What nginx does by itself is told once, of the first Ingress
-// for which it makes a difference.
+// for which it makes a difference. Where the class refuses what is changed, the others are asked again without it.
 func (w *World) showAll(memory Memory) {
-	told := map[string]bool{}
-	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
-		r := w.writers[key]
-		if r.m.ignored == "" && !r.out.Refuses() {
-			for _, s := range w.shows(r.m, memory) {
-				r.showCause(s.Cause, s.Question, told)
+	said := map[*writer][]dialect.Verdict{}
+	for again := true; again; {
+		for key, r := range w.writers {
+			if said[r] == nil {
+				said[r] = r.out.Verdicts
+			}
+			if !w.Refuses(key) {
+				r.out.Verdicts = slices.Clone(said[r])
 			}
 		}
-		slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int { return strings.Compare(a.Key, b.Key) })
+		w.tellShown(memory)
+		for _, r := range w.writers {
+			slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int { return strings.Compare(a.Key, b.Key) })
+		}
+		if again = w.refuseChanged(); again {
+			w.fill()
+		}
+	}
+}
+
+// refuseChanged refuses Ingresses of which something is changed, if the class says so, and reports whether there are any.
+func (w *World) refuseChanged() (found bool) {
+	if w.class.NGINX == nil || w.class.NGINX.Changed != v1alpha1.NGINXChangedRefuse {
+		return false
+	}
+	for key, r := range w.writers {
+		if w.Refuses(key) {
+			continue
+		}
+		for i := range r.out.Verdicts {
+			if v := &r.out.Verdicts[i]; v.Outcome == dialect.Changed && !isCommon(*v) {
+				v.Outcome, found = dialect.Refused, true
+				v.Message += ", and `nginx.changed` of the class refuses that"
+			}
+		}
+	}
+	return found
+}
+
+// isCommon reports whether a verdict is about what nginx does by itself, with all Ingresses.
+func isCommon(v dialect.Verdict) bool {
+	return slices.ContainsFunc([]string{ByNormalising, ByHost, ByDefaultTLS, ByStatus, ByForwarded}, func(cause string) bool {
+		return v.Key == byItself[cause] && v.Message == changed[cause]
+	})
+}
+
+// findClients finds clients that Ingresses with ranges let through, for requests that another Ingress answers than the one that
+// they are about.
+func (w *World) findClients() {
+	w.clients = nil
+	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
+		if allowed := without(w.writers[key].m.allow, w.writers[key].m.deny); len(allowed) > 0 && !w.Refuses(key) &&
+			len(w.clients) < 4 && !slices.Contains(w.clients, allowed[0].Addr()) {
+			w.clients = append(w.clients, allowed[0].Addr())
+		}
+	}
+}
+
+// tellShown tells what is changed, with requests. Those about an Ingress go first; others show what it is asked about in vain.
+func (w *World) tellShown(memory Memory) {
+	told, others := map[Cause]bool{}, []shown{}
+	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
+		r := w.writers[key]
+		for _, s := range w.shows(r.m, memory) {
+			if s.Ingress == "" && !w.Refuses(key) || s.Ingress == key {
+				r.showCause(s.Cause, s.Question, told)
+			} else {
+				others = append(others, s)
+			}
+		}
+	}
+	for _, s := range others {
+		if r := w.writers[cmp.Or(s.Ingress, w.ownerOf(s.Question))]; r != nil {
+			r.showCause(s.Cause, s.Question, told)
+		}
 	}
 }
 
@@ -68,18 +147,18 @@ func (w *World) search(m *member) (hosts []string, shows []shown) {
 }
 
 // showCause says that a cause changes the answer to a request, unless another request showed it.
-func (r *writer) showCause(c Cause, q Question, told map[string]bool) {
-	if told[c.Key] {
+func (r *writer) showCause(c Cause, q Question, told map[Cause]bool) {
+	if told[c] {
 		return
 	}
+	told[c] = true
 	v := dialect.Verdict{Key: c.Key, Outcome: dialect.Changed, Message: changed[c.Key], Request: r.m.requestOf(q)}
-	switch {
-	case c.Ingress == "":
-		told[c.Key] = true
-		v.Key = byItself[c.Key]
+	if field, is := byItself[c.Key]; is {
+		v.Key = field
 		r.out.Verdicts = append(r.out.Verdicts, v)
 		return
-	case v.Message == "":
+	}
+	if v.Message == "" {
 		v.Message = changed[BySlash]
 	}
 	at := slices.IndexFunc(r.out.Verdicts, func(v dialect.Verdict) bool { return v.Key == c.Key })
@@ -95,56 +174,116 @@ func (r *writer) showCause(c Cause, q Question, told map[string]bool) {
 }
 
 // Differences returns what leads to another answer of Fairlead to a request; nothing if it is the same.
-func (w *World) Differences(q Question) (out []Cause) {
+func (w *World) Differences(q Question) []Cause {
 	a := w.Answer(q)
 	own := w.Result(q)
-	if a.Result(q).Equal(own) {
+	refused := w.Refuses(a.Of)
+	if refused && len(own.To) == 0 || !refused && a.Result(q).Equal(own) {
 		return nil
 	}
-	if direct := q; w.Config.UseForwardedHeaders {
-		direct.Header = maps.Clone(q.Header)
-		maps.DeleteFunc(direct.Header, func(name string, _ []string) bool {
-			return strings.HasPrefix(strings.ToLower(name), "x-forwarded-")
-		})
-		if len(direct.Header) < len(q.Header) {
-			if !w.Answer(direct).Result(direct).Equal(a.Result(q)) {
-				return []Cause{{Key: ByForwarded}}
-			}
-			return w.Differences(direct)
+	if direct, is := w.withoutForwarded(q); is {
+		if !w.Answer(direct).Result(direct).Equal(a.Result(q)) {
+			return []Cause{{Key: ByForwarded}}
 		}
+		return w.Differences(direct)
+	}
+	if a.Status == 400 {
+		return []Cause{{Key: ByNormalising}}
 	}
 	if plain := q; strings.HasSuffix(q.Hostname(), ".") {
 		plain.Host = strings.TrimSuffix(q.Hostname(), ".")
-		others := w.Differences(plain)
-		if !own.sameBut(w.Result(plain)) || len(others) == 0 {
-			return append(out, Cause{Key: ByHost})
+		if others := w.Differences(plain); own.sameBut(w.Result(plain)) && len(others) > 0 {
+			return others
 		}
-	}
-	if q.Secure && (!w.overTLS(q.Hostname()) || w.onlyInTheClear(a.Of, q.Hostname())) {
-		return []Cause{{Key: ByDefaultTLS}}
+		return []Cause{{Key: ByHost}}
 	}
 	if uri, ok := normalise(q.Path); !ok || uri != q.Path {
-		read := q
+		read := w.front.pass(q)
 		read.asRead = true
 		raw := w.answer(read, w.asSent(q))
-		if !raw.Result(q).Equal(a.Result(q)) || w.Refuses(raw.Of) {
-			return append(out, Cause{Key: ByNormalising})
+		if !raw.Result(q).Equal(a.Result(q)) || raw.Of != a.Of {
+			return []Cause{{Key: ByNormalising}}
 		}
 		a = raw
 	}
+	if w.Refuses(a.Of) {
+		return []Cause{{w.ownerOf(q), ByRefused}}
+	}
+	if c, is := w.notOverTLS(a, q); is {
+		return []Cause{c}
+	}
+	return []Cause{w.causeOf(a, q, own)}
+}
+
+// causeOf returns what leads to another answer to a request that nginx reads as it was sent.
+func (w *World) causeOf(a Answer, q Question, own Result) Cause {
 	for _, c := range a.Via {
-		if c.Key == Prefix+"server-alias" {
-			return append(out, c)
+		switch {
+		case c.Key == Prefix+"server-alias" && !w.Refuses(c.Ingress):
+			return c
+		case c.Key == Prefix+"server-alias" && a.Of != "":
+			return Cause{a.Of, ByAlias}
 		}
+	}
+	if w.isFolded(a.at, q.Path) {
+		return Cause{a.Of, ByCase}
+	}
+	if plain := strings.ReplaceAll(q.Path, "%", ""); a.at != nil && a.at.rewrites() && escaped(plain) != plain {
+		return Cause{Key: ByNormalising} // it has characters that are not to stand in a path as they are
+	}
+	if w.front.certificates != "" && a.Of != "" && (a.Status == 0 || a.Status >= 400) && strings.HasPrefix(own.Location, "https:") {
+		return Cause{a.Of, ByFront}
 	}
 	for _, c := range slices.Backward(a.Via) {
 		if strings.HasPrefix(own.Location, "https:") && (a.Status == 0 || a.Status == 403) && c.Key != Prefix+"ssl-redirect" &&
 			slices.ContainsFunc(a.Via, func(c Cause) bool { return c.Key == Prefix+"ssl-redirect" }) {
 			continue // it is redirected, where nginx has an exception
 		}
-		return append(out, c)
+		return c
 	}
-	return append(out, Cause{Ingress: a.Of, Key: "spec.rules"})
+	if a.Of == "" {
+		return Cause{w.ownerOf(q), ByRefused} // whose host, or alias, it is
+	}
+	return Cause{a.Of, "spec.rules"}
+}
+
+// ownerOf returns the Ingress that Fairlead answers a request for; "" for none.
+func (w *World) ownerOf(q Question) string {
+	if o := w.table.Match(q.Request).Owner; o.Name != "" {
+		return o.Namespace + "/" + o.Name
+	}
+	return ""
+}
+
+// withoutForwarded returns a request without X-Forwarded headers, if it has any that nginx believes.
+func (w *World) withoutForwarded(q Question) (direct Question, had bool) {
+	if !w.Config.UseForwardedHeaders {
+		return q, false
+	}
+	all := len(q.Header)
+	q.Header = maps.Clone(q.Header)
+	maps.DeleteFunc(q.Header, func(name string, _ []string) bool { return strings.HasPrefix(strings.ToLower(name), "x-forwarded-") })
+	return q, len(q.Header) < all
+}
+
+// notOverTLS returns the cause where Fairlead does not answer a request over HTTPS for want of a certificate.
+func (w *World) notOverTLS(a Answer, q Question) (Cause, bool) {
+	switch host := q.Hostname(); {
+	case !q.Secure || w.front.certificates != "" || w.overTLS(host) && !w.onlyInTheClear(a.Of, host):
+		return Cause{}, false
+	case a.Of != "" && w.secure(strings.TrimSuffix(host, ".")):
+		return Cause{a.Of, ByOtherTLS}, true
+	}
+	return Cause{Key: ByDefaultTLS}, true
+}
+
+// isFolded reports whether a location of a server with expressions matches a path in another case than Fairlead compares.
+func (w *World) isFolded(l *location, path string) bool {
+	if w.fold == "" || w.fold == v1alpha1.CaseFoldingExact || l == nil || l.expression == nil {
+		return false
+	}
+	re, err := regexp.Compile("^/" + w.folded(strings.TrimPrefix(l.text, "/")))
+	return err == nil && !re.MatchString(path)
 }
 
 // overTLS reports whether Fairlead serves a host over HTTPS.
@@ -155,7 +294,7 @@ func (w *World) overTLS(host string) bool {
 // onlyInTheClear reports whether Fairlead serves an Ingress over HTTP alone on a host: it has no certificate for it.
 func (w *World) onlyInTheClear(ingress, host string) bool {
 	r := w.writers[ingress]
-	return r != nil && !coveredBy(r.out.Ingress.Spec.TLS, host)
+	return r != nil && !r.overHTTPS(host)
 }
 
 // asSent returns a path in which what is read of an Ingress has the place of what stands in it: with the characters that paths of
@@ -221,11 +360,11 @@ func (a *asker) askAll() {
 	a.ask(other+"..", "/", "", false)
 }
 
-// answer notes what changes the answer to a request, unless it is about another Ingress.
+// answer notes what changes the answer to a request.
 func (a *asker) answer(q Question) {
 	a.hosts[q.Hostname()] = true
 	for _, c := range a.Differences(q) {
-		if !a.seen[c] && (c.Ingress == "" || c.Ingress == a.m.key()) {
+		if !a.seen[c] {
 			a.seen[c] = true
 			a.shows = append(a.shows, shown{c, q})
 		}
@@ -233,7 +372,13 @@ func (a *asker) answer(q Question) {
 }
 
 func (a *asker) ask(host, path, query string, secure bool) {
-	a.answer(a.question(host, path, query, secure))
+	a.askAs(a.client, host, path, query, secure)
+}
+
+func (a *asker) askAs(client netip.Addr, host, path, query string, secure bool) {
+	q := a.question(host, path, query, secure)
+	q.Source = client
+	a.answer(q)
 }
 
 func (a *asker) question(host, path, query string, secure bool) Question {
@@ -251,31 +396,27 @@ func (a *asker) with(q Question, name string, values ...string) {
 
 // askServer asks about a server, and the locations of the Ingress there.
 func (a *asker) askServer(s *server) {
-	for _, alias := range s.aliases {
-		if rest, is := strings.CutPrefix(alias, "*"); is && s.aliased == a.m {
-			for _, l := range s.locations {
-				a.ask("x.y"+rest, pathsFor(l, s.regex)[0], "", false)
-			}
-		}
-	}
+	a.askAliases(s)
 	if !slices.ContainsFunc(s.locations, func(l *location) bool { return l.of == a.m }) {
 		return
 	}
 	for _, alias := range s.aliases {
 		for _, l := range s.locations {
 			if hostName.MatchString(alias) && l.of == a.m {
-				a.ask(strings.Replace(alias, "*", "any", 1), pathsFor(l, s.regex)[0], "", false)
+				path := s.reaching(l, pathsFor(l, s.regex))[0]
+				a.ask(strings.Replace(alias, "*", "any", 1), path, "", false)
+				a.ask(strings.Replace(alias, "*", "any", 1), path, "", true)
 			}
 		}
 	}
 	host := strings.Replace(strings.Replace(s.host, catchAll, "any.example", 1), "*", "any", 1)
-	overTLS := a.overTLS(host)
-	for _, secure := range []bool{false, true} {
-		for _, l := range s.locations {
-			if l.of == a.m && (overTLS || !secure) {
-				a.askLocation(s, l, host, secure)
-				a.ask(host+".", pathsFor(l, s.regex)[0], "", secure)
-			}
+	for _, l := range s.locations {
+		if l.of != a.m {
+			continue
+		}
+		a.askLocation(s, l, host)
+		if s.host == catchAll {
+			a.askElsewhere(l, s.regex)
 		}
 	}
 	for _, path := range []string{"/.well-known/acme-challenge/x", "/", "/none", "/.."} {
@@ -283,44 +424,140 @@ func (a *asker) askServer(s *server) {
 	}
 	a.ask(host, "/", "a=b", false)
 	a.ask(host+":8080", "/", "", false)
-	if !overTLS {
-		a.ask(host, pathsFor(s.locations[0], s.regex)[0], "", true)
-		a.ask(host, "/..", "", true)
-	}
+	a.ask(host, "/", "", true)
+	a.ask(host, "/..", "", true)
 	if from := otherName(s.host); s.www == a.m {
 		a.ask(from, "/", "", false)
 		a.ask(from, "/a/", "", false)
+		a.ask(from, "/", "", true)
 	}
 }
 
+// askElsewhere asks about hosts that Fairlead does not name as nginx does, for paths of a location of hosts that no rule names: with a
+// dot at their end, or of aliases that are no host names.
+func (a *asker) askElsewhere(l *location, regex bool) {
+	ask := func(host string) {
+		for _, path := range pathsFor(l, regex) {
+			for _, client := range append([]netip.Addr{a.client}, a.clients...) {
+				a.askAs(client, host, path, "", false)
+				a.askAs(client, host, path, "", true)
+			}
+		}
+	}
+	for _, name := range a.elsewhere() {
+		if hostName.MatchString(name) && !a.seen[Cause{Key: ByHost}] {
+			ask(strings.Replace(name, "*", "any", 1) + ".")
+		}
+		for _, alias := range a.servers[name].aliases {
+			if host := hostFor(alias); host != "" {
+				ask(host)
+			}
+		}
+	}
+}
+
+// elsewhere returns servers with names that requests to hosts without one are compared with: not all of them, which may be many.
+func (w *World) elsewhere() []string { return w.names.sorted[:min(len(w.names.sorted), 8)] }
+
+// askAliases asks about the aliases of a server that are no host names.
+func (a *asker) askAliases(s *server) {
+	for _, alias := range s.aliases {
+		host := hostFor(alias)
+		for _, l := range s.locations {
+			if host == "" || l.of != a.m && s.aliased != a.m {
+				continue
+			}
+			for _, path := range pathsFor(l, s.regex) {
+				for _, client := range append([]netip.Addr{a.client}, a.clients...) {
+					a.askAs(client, host, path, "", false)
+					a.askAs(client, host, path, "", true)
+				}
+			}
+		}
+	}
+}
+
+// hostFor returns a host for an alias that stands for several, as nginx reads it; "" for other ones.
+func hostFor(alias string) string {
+	if rest, star := strings.CutPrefix(alias, "*"); star {
+		return "x.y" + rest
+	}
+	expression, is := strings.CutPrefix(alias, "~")
+	if re, err := syntax.Parse(expression, syntax.Perl); is && err == nil {
+		return exampleOf(re)
+	}
+	return ""
+}
+
 // askLocation asks about a location of the Ingress.
-func (a *asker) askLocation(s *server, l *location, host string, secure bool) {
+func (a *asker) askLocation(s *server, l *location, host string) {
 	paths := pathsFor(l, s.regex)
+	reaching := s.reaching(l, paths)
+	a.askPaths(l, host, paths, reaching, false)
+	if a.overTLS(host) {
+		a.askPaths(l, host, paths, reaching, true)
+		return
+	}
+	for _, path := range paths {
+		a.ask(host, path, "", true)
+	}
+	a.askClients(a.question(host, reaching[0], "", true))
+}
+
+// askPaths asks about paths of a location, and more about those that reach it.
+func (a *asker) askPaths(l *location, host string, paths, reaching []string, secure bool) {
 	for _, path := range paths {
 		a.ask(host, path, "", secure)
-	}
-	path, near := paths[0], paths[1]
-	a.ask(host+":8080", near, "", secure)
-	for _, p := range []string{path, near} { // an Exact path may answer the first
-		a.ask(host, p, "a=b", secure)
-		a.ask(host, p, "a=b/", secure)
-	}
-	q := a.question(host, path, "", secure)
-	a.with(q, "X-Forwarded-Proto", "https")
-	a.with(q, "X-Forwarded-Host", "other.example")
-	if len(a.m.deny)+len(a.m.allow) > 0 {
-		for _, from := range []string{"203.0.113.250", "10.255.255.254", "2001:db8::1"} {
-			other := q
-			other.Source = netip.MustParseAddr(from)
-			a.answer(other)
+		for _, client := range a.clients {
+			if a.Refuses(a.m.key()) {
+				a.askAs(client, host, path, "", secure)
+			}
 		}
-		a.with(q, "X-Forwarded-For", "203.0.113.250")
-		for _, p := range slices.Concat(a.m.deny, a.m.allow) {
-			a.with(q, "X-Forwarded-For", p.Addr().String())
+		if !a.seen[Cause{Key: ByHost}] {
+			a.ask(host+".", path, "", secure)
 		}
 	}
-	if len(l.to.alternatives) > 0 && l.to.alternatives[0].canary != nil {
-		a.askCanary(q, l.to.alternatives[0].canary)
+	a.ask(host+":8080", paths[1], "", secure)
+	for _, path := range reaching {
+		a.ask(host, path, "a=b", secure)
+		a.ask(host, path, "a=b/", secure)
+		if a.fold != "" && a.fold != v1alpha1.CaseFoldingExact {
+			for _, other := range []string{strings.ToUpper(path), strings.ToLower(path), otherCase(path)} {
+				a.ask(host, other, "", secure)
+				a.ask(host, other, "a=b", secure)
+			}
+		}
+		q := a.question(host, path, "", secure)
+		a.with(q, "X-Forwarded-Proto", "https")
+		a.with(q, "X-Forwarded-Host", "other.example")
+		a.askClients(q)
+		if len(l.to.alternatives) > 0 && l.to.alternatives[0].canary != nil {
+			a.askCanary(q, l.to.alternatives[0].canary)
+		}
+		if q.Host = host + "."; !a.seen[Cause{Key: ByHost}] {
+			a.answer(q)
+			a.askClients(q)
+		}
+	}
+}
+
+// askClients asks as clients of other addresses, if they matter.
+func (a *asker) askClients(q Question) {
+	if len(a.m.deny)+len(a.m.allow) == 0 {
+		return
+	}
+	all := []netip.Addr{netip.MustParseAddr("203.0.113.250"), netip.MustParseAddr("10.255.255.254"), netip.MustParseAddr("2001:db8::1")}
+	for _, p := range a.m.deny {
+		all = append(all, p.Addr())
+	}
+	for _, from := range all {
+		other := q
+		other.Source = from
+		a.answer(other)
+	}
+	a.with(q, "X-Forwarded-For", "203.0.113.250")
+	for _, p := range slices.Concat(a.m.deny, a.m.allow) {
+		a.with(q, "X-Forwarded-For", p.Addr().String())
 	}
 }
 
@@ -350,9 +587,10 @@ func pathsFor(l *location, regex bool) []string {
 	}
 	base = routing.Sendable(base)
 	if base == "" {
-		return []string{"/", "/x", "//x", "/./x", "/%78"}
+		return []string{"/", "/x", "//x", "/./x", "/%78", "/zq9"}
 	}
-	out := []string{base, base + "/", base + "/x", base + "x", strings.ToUpper(base), "/" + base, "/." + base, "/x/.." + base, base + "//x"}
+	out := []string{base, base + "/", base + "/x", base + "x", strings.ToUpper(base), "/" + base, "/." + base, "/x/.." + base, base + "//x",
+		base + "/zq9"}
 	if last := base[len(base)-1]; last != '/' {
 		out = append(out, base[:len(base)-1]+fmt.Sprintf("%%%02X", last))
 	}
@@ -363,6 +601,37 @@ func pathsFor(l *location, regex bool) []string {
 		out[0], out[1] = out[1], out[0]
 	}
 	return out
+}
+
+// otherCase returns a path with letters in either case, none of which is that of a word.
+func otherCase(path string) string {
+	out := []byte(strings.ToUpper(path))
+	for i, c := range out {
+		if i == 0 || out[i-1] == '/' {
+			out[i] = strings.ToLower(string(c))[0]
+		}
+	}
+	return string(out)
+}
+
+// reaching returns one or two of the paths that reach a location as they are.
+func (s *server) reaching(l *location, paths []string) (out []string) {
+	for _, path := range paths {
+		if uri, ok := normalise(path); !ok || uri != path || path == "/" && s.hasAppRoot() {
+			continue
+		}
+		if found, slash := s.find(path, false); found == l && !slash && len(out) < 2 {
+			out = append(out, path)
+		}
+	}
+	if len(out) == 0 {
+		return paths[:1]
+	}
+	return out
+}
+
+func (s *server) hasAppRoot() bool {
+	return slices.ContainsFunc(s.locations, func(l *location) bool { return l.of != nil && l.of.appRoot != "" })
 }
 
 // exampleOf returns a short text that an expression matches, in most cases.
@@ -401,7 +670,7 @@ func exampleOf(re *syntax.Regexp) string {
 func (w *World) Tells(c Cause) bool {
 	for key, r := range w.writers {
 		for _, v := range r.out.Verdicts {
-			ofIt := v.Key == c.Key && key == c.Ingress || c.Ingress == "" && v.Key == byItself[c.Key] && v.Message == changed[c.Key]
+			ofIt := (c.Ingress == "" || key == c.Ingress) && (v.Key == c.Key || v.Key == byItself[c.Key] && v.Message == changed[c.Key])
 			if v.Outcome != dialect.Same && ofIt {
 				return true
 			}

@@ -27,7 +27,7 @@ func (w *World) tableOf(readings map[string]*writer) *precedence.Table {
 		index := 0
 		for _, rule := range r.rules {
 			host, ports := routing.Host(rule.Host), []int32{80}
-			if rule.Host != "" && coveredBy(r.out.Ingress.Spec.TLS, rule.Host) {
+			if r.overHTTPS(rule.Host) {
 				ports = append(ports, 443)
 				w.onTLS[host] = true
 			}
