@@ -42,7 +42,7 @@ var changed = map[string]string{
 	Prefix + "permanent-redirect":     "an ALB redirects with 301 or 302, and keeps the query",
 	Prefix + "temporal-redirect":      "an ALB redirects with 301 or 302, and keeps the query",
 	Prefix + "from-to-www-redirect":   "an ALB redirects with 301, and keeps a slash at the end",
-	Prefix + "app-root":               "an ALB redirects over HTTP to HTTPS first",
+	Prefix + "app-root":               "an ALB keeps the query, and redirects over HTTP to HTTPS first",
 	Prefix + "rewrite-target":         "an ALB writes the new path as the client encoded the old one",
 	Prefix + "canary-by-header":       "an ALB compares each of several headers of the name, and ingress-nginx all of them as one text",
 	Prefix + "canary-by-header-value": "an ALB compares each of several headers of the name, and ingress-nginx all of them as one text",
@@ -166,8 +166,11 @@ func (r *writer) showCause(c Cause, q Question, told map[Cause]bool) {
 	case at < 0:
 		r.out.Verdicts = append(r.out.Verdicts, v)
 	case r.out.Verdicts[at].Request.URL == "" && r.out.Verdicts[at].Outcome != dialect.Dropped:
-		if r.out.Verdicts[at].Message != "" {
-			v.Message = r.out.Verdicts[at].Message
+		switch before := r.out.Verdicts[at]; {
+		case before.Message != "" && before.Outcome == dialect.Same: // such as of a value that is ignored
+			v.Message = before.Message + "; " + v.Message
+		case before.Message != "":
+			v.Message = before.Message
 		}
 		r.out.Verdicts[at] = v
 	}
