@@ -18,7 +18,11 @@ import (
 
 const migrateHelp = `Say what becomes of each Ingress that was written for another controller, and
 of each of its annotations, in a class of Fairlead with that dialect: same, changed, dropped or
-refused. First comes what needs a decision, the worst first, then each Ingress.
+refused. The report begins with how many request classes are answered the same. A request class is a path
+of an Ingress on its host: over HTTP it is one, and over HTTPS another one. Of --from alb, those that may
+change are all of an Ingress that have a part in a change. Then come what each load balancer needs of the
+quotas (how many rules, and how many before paths were packed into fewer), what needs a decision, the worst
+first, and each Ingress. All of it is about the --provider: one that is no ALB can do more than an ALB.
 
 --from alb is for the AWS Load Balancer Controller. Its IngressClasses, those of the controller
 ` + alb.Controller + `, are taken for classes of Fairlead with dialect: alb. So is the class alb if there is
@@ -122,12 +126,15 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	bare := found // without the Secrets that are assumed
-	tables, _, notes, err := found.compileAssuming(cmd, with)
+	tables, assumed, notes, err := found.compileAssuming(cmd, with)
 	if err != nil {
 		return err
 	}
 	report := reportMigration(&found, places, notes)
+	if report.LoadBalancers, err = found.needs(cmd, with, assumed); err != nil {
+		return err
+	}
+	report.Summary.On = onWhat(report.LoadBalancers)
 	if len(report.Ingresses) == 0 && len(report.Decisions) == 0 {
 		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of "+
 			"the other controller: --class-name names its classes"))
@@ -139,7 +146,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	}
 	var unwritten error
 	if m.write != "" {
-		report.Attestation, unwritten = m.writeTo(cmd, with, bare, places)
+		report.Attestation, unwritten = m.writeTo(cmd, with, found, places)
 	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
 		return err

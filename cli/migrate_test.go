@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +16,14 @@ import (
 const migrateFiles = "testdata/migrate"
 
 func TestMigrateReports(t *testing.T) {
-	for _, format := range []string{"text", "markdown"} {
-		got := fairlead(t, "migrate", "--from", "alb", "--provider", "aws", "-f", migrateFiles, "-o", format)
-		if got.code != exitLess || got.err != "" {
-			t.Errorf("exit code %d, want that of a refused Ingress\n%s", got.code, got.err)
+	for dialect, to := range map[string]string{"alb": "testdata/migrate-", "nginx": "testdata/migrate-nginx-"} {
+		for _, format := range []string{"text", "markdown"} {
+			got := fairlead(t, "migrate", "--from", dialect, "--provider", "aws", "-f", migratedFiles[dialect], "-o", format)
+			if got.code != exitLess || got.err != "" {
+				t.Errorf("exit code %d, want that of a refused Ingress\n%s", got.code, got.err)
+			}
+			page.Check(t, to+format+".txt", got.out)
 		}
-		page.Check(t, "testdata/migrate-"+format+".txt", got.out)
 	}
 }
 
@@ -65,12 +68,12 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		code      int
 		says      string
 	}{
-		"all the same":           {migrateIngress(scheme), nil, exitDone, "1 of 1 Ingresses can migrate as they are"},
+		"all the same":           {migrateIngress(scheme), nil, exitDone, "1 Ingress: 1 same, 0 changed"},
 		"something is dropped":   {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
 		"something is refused":   {rest, nil, exitLess, "refused shop/guarded"},
 		"parameters are missing": {parameters + migrateIngress(scheme), nil, exitLess, "IngressClassParams edge"},
-		"parameters are read":    {parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 of 1"},
-		"parameters decide":      {parameters + edge + migrateIngress(scheme), nil, exitDone, "same alb.ingress.kubernetes.io/scheme"},
+		"parameters are read":    {parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 Ingress: 1 same"},
+		"parameters decide":      {parameters + edge + migrateIngress(scheme), nil, exitDone, "    same scheme\n"},
 		"parameters of ours are": {ours + parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 same, 0 changed"},
 		"the class does not allow": {ours + class + "---\n" + migrateIngress(scheme), nil, exitToDo,
 			"the class does not allow it"},
@@ -79,13 +82,13 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		"a binding": {permits + class + "---\n" + migrateIngress("a: b") + binding, nil, exitDone,
 			"class alb permits it; the endpoints of Service shop/web"},
 		"a binding of the controller": {migrateIngress(scheme) + strings.Replace(binding, "a: b", "ingress.k8s.aws/stack: b", 1), nil,
-			exitDone, "1 of 1 Ingresses can migrate as they are"},
+			exitDone, "1 Ingress: 1 same, 0 changed"},
 		"the class is broken": {strings.Replace(ours, "scheme: internal", "securityGroups: [a], inbound: [10.0.0.0/8]", 1) +
 			class + "---\n" + migrateIngress(scheme), nil, exitLess, "security groups of one's own"},
 		"the name of the class": {strings.Replace(migrateIngress(scheme), "Name: alb", "Name: edge", 1),
-			[]string{"--class-name", "edge"}, exitDone, "1 of 1 Ingresses"},
+			[]string{"--class-name", "edge"}, exitDone, "1 Ingress: 1 same"},
 		"a path is refused": {migrateIngress("alb.ingress.kubernetes.io/backend-protocol-version: GRPC"), nil, exitLess,
-			"refused spec.rules[0].http.paths[0]\n"},
+			"    refused spec.rules[0].http.paths[0]\n"},
 		"another class":            {ingressYAML("web", "web.example.com", "/"), nil, exitFail, "no Ingress has a class"},
 		"none is named":            {migrateIngress(scheme), []string{"--class-name=false"}, exitFail, "no Ingress has a class"},
 		"a bad file":               {migrateIngress(scheme) + "---\nkind: [\n", nil, exitFail, "a.yaml"},
@@ -105,6 +108,58 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		if got := fairlead(t, append([]string{"migrate"}, args...)...); got.code != exitFail || got.err == "" {
 			t.Errorf("migrate %v ends with %d\n%s", args, got.code, got.err)
 		}
+	}
+}
+
+// nginxIngress is an Ingress of ingress-nginx with annotations, a host and paths. The name begins with its namespace.
+func nginxIngress(name, host, annotations string, paths ...string) string {
+	out := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: " + name + ", namespace: " + name[:1] +
+		", annotations: {" + annotations + "}}\nspec:\n  ingressClassName: nginx\n  rules:\n  - host: " + host + "\n    http:\n      paths:\n"
+	for _, path := range paths {
+		out += "      - {path: '" + path + "', pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}\n"
+	}
+	return out + "---\n"
+}
+
+// TestMigrateFromNGINX is about what the report says first, and what it says of load balancers.
+func TestMigrateFromNGINX(t *testing.T) {
+	var many []string
+	for i := range 60 {
+		many = append(many, fmt.Sprintf("/a%d/(.*)", i))
+	}
+	const prefix, class = "nginx.ingress.kubernetes.io/", "apiVersion: fairlead.dev/v1alpha1\nkind: ClusterLoadBalancerClass\n" +
+		"metadata: {name: nginx}\nspec: {hosts: Shared, groups: [{name: edge, namespaceSelector: {}}]}\n---\n"
+	tls := strings.Replace(nginxIngress("a", "a.example.com", "", "/", "/a/"), "  rules:", "  tls: [{hosts: [a.example.com], secretName: a}]\n  rules:", 1)
+	regex := nginxIngress("a", "a.example.com", prefix+`use-regex: "true"`, "/"+strings.Repeat("long", 20))
+	rules := nginxIngress("a1", "a1.example.com", prefix+`rewrite-target: "/$1"`, many...)
+	rules += nginxIngress("a2", "a2.example.com", prefix+`rewrite-target: "/$1"`, many...)
+	two := nginxIngress("a", "a.example.com", "", "/a") + nginxIngress("b", "a.example.com", "", "/b")
+	for what, c := range map[string]struct {
+		manifests, provider string
+		says, not           string
+	}{
+		"the same":                  {nginxIngress("a", "a.example.com", "", "/", "/a"), "aws", "2 of 2 request classes are answered the same on alb; 0 change;", "301"},
+		"HTTP and HTTPS":            {tls, "aws", "2 of 4 request classes are answered the same on alb; 2 change; 0 are refused;", ""},
+		"the answers":               {tls, "aws", "ingress-nginx: 308 to https://a.example.com/a\n      alb: 301 to https://a.example.com/a/\n", ""},
+		"refused":                   {tls + nginxIngress("b", "b.example.com", prefix+"auth-type: basic", "/"), "aws", "1 is refused; 1 Ingress needs a decision.", ""},
+		"ignored by ingress-nginx":  {nginxIngress("b", "b.example.com", prefix+`configuration-snippet: "x"`, "/"), "aws", "0 are refused; 1 Ingress needs", ""},
+		"what an ALB cannot":        {regex, "aws", "0 of 1 request class is answered the same on alb; 0 change; 1 is refused", "the fake cloud"},
+		"what the fake can":         {regex, "fake", "1 of 1 request class is answered the same on the fake cloud; 0 change; 0 are refused", "on alb"},
+		"that it is the fake":       {regex, "fake", "--provider aws says what an ALB does", ""},
+		"rules":                     {nginxIngress("a", "a.example.com", "", "/a", "/b"), "aws", "nginx/a/@nginx/internal: 1 Ingress: 1 of 100 rules, 2 before packing; 1 of 100 target groups", "quota"},
+		"too many rules":            {rules, "aws", "of 100 rules (too many: quota L-7EED9B64), ", "all the same"},
+		"what to do":                {rules, "aws", "Raise the quota, or divide the Ingresses", ""},
+		"a host of two namespaces":  {two, "aws", "0 of 2 request classes are answered the same on alb; 2 change;", ""},
+		"which a group can share":   {two + class, "aws", "2 of 2 request classes are answered the same on alb; 0 change;", ""},
+		"and what to do about that": {two, "aws", "list a group in the class, with `hosts: Shared`", ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := directory(t, map[string]string{"a.yaml": c.manifests})
+			got := fairlead(t, "migrate", "--from", "nginx", "--provider", c.provider, "-f", dir)
+			if !strings.Contains(got.out, c.says) || c.not != "" && strings.Contains(got.out, c.not) {
+				t.Errorf("exit code %d, want %q, and not %q\n%s%s", got.code, c.says, c.not, got.out, got.err)
+			}
+		})
 	}
 }
 

@@ -2,14 +2,15 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/manifests"
-	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/model/bindings"
@@ -17,7 +18,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
-	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -30,6 +30,8 @@ type migration struct {
 	// there once.
 	Decisions []decision        `json:"decisions"`
 	Ingresses []migratedIngress `json:"ingresses"`
+	// LoadBalancers are what each load balancer needs of the quotas.
+	LoadBalancers []needed `json:"loadBalancers"`
 	// Bindings are the TargetGroupBindings that users wrote.
 	Bindings []migratedBinding `json:"bindings,omitempty"`
 	// Logs is there if requests of access logs were replayed.
@@ -38,10 +40,16 @@ type migration struct {
 	Attestation *attestation `json:"attestation,omitempty"`
 }
 
-// A migrationSummary counts Ingresses and annotations.
+// A migrationSummary counts Ingresses, annotations and classes of requests.
 type migrationSummary struct {
+	From        string   `json:"from"` // the dialect
+	On          string   `json:"on"`   // what answers then, such as alb
 	Ingresses   outcomes `json:"ingresses"`
 	Annotations outcomes `json:"annotations"`
+	// Classes of requests: with the dialect alb, those that change are at most so many.
+	Classes dialect.Classes `json:"classes"`
+	// ToDecide are the Ingresses that are not served, or in part, until somebody changes them.
+	ToDecide int `json:"toDecide"`
 	// Others are the Ingresses of other classes.
 	Others int `json:"others"`
 }
@@ -59,14 +67,21 @@ type fieldVerdict struct {
 	Field   string          `json:"field"`
 	Outcome dialect.Outcome `json:"outcome"`
 	Message string          `json:"message,omitempty"`
-	// Curl is a request that shows the difference.
+	// Curl is a request that shows the difference, or one that is not served.
 	Curl string `json:"curl,omitempty"`
+	// Before and After are the answers to it of the other controller and of Fairlead, where they are known.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 }
 
 // A decision is a verdict about objects.
 type decision struct {
 	fieldVerdict
 	Objects []string `json:"objects"`
+	// Everywhere: it is about all Ingresses, and no object has it.
+	Everywhere bool     `json:"everywhere,omitempty"`
+	names      []string // of the objects, without their places
+	folded     string   // the message without what only one object has
 }
 
 // A migratedIngress is what becomes of an Ingress and its Services.
@@ -75,6 +90,7 @@ type migratedIngress struct {
 	Place   string          `json:"place,omitempty"`
 	Outcome dialect.Outcome `json:"outcome"` // the worst
 	Fields  []ofObject      `json:"fields"`
+	Classes dialect.Classes `json:"classes"`
 }
 
 // A migratedBinding is what becomes of a TargetGroupBinding.
@@ -89,6 +105,7 @@ type migratedBinding struct {
 type ofObject struct {
 	Object string `json:"object"`
 	fieldVerdict
+	everywhere bool
 }
 
 // worst has the outcomes, the worst first.
@@ -103,19 +120,28 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 	if !s.live {
 		notes = program.AmongFiles(notes)
 	}
-	r := migration{Decisions: []decision{}, Ingresses: []migratedIngress{}}
-	readings := ingress.Readings(s.objects, s.options)
+	r := migration{Summary: migrationSummary{From: s.input.From}, Decisions: []decision{}, Ingresses: []migratedIngress{}, LoadBalancers: []needed{}}
+	readings := ingress.ReadingsWithClasses(s.objects, s.options)
 	names := slices.SortedFunc(maps.Keys(readings), func(a, b ingress.Name) int {
 		return strings.Compare(a.String(), b.String())
 	})
+	split := splitHosts(s)
 	counted := map[string]bool{} // annotations of Services that several Ingresses refer to
 	for _, name := range names {
-		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], notes)}
+		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], notes), Classes: readings[name].Classes}
 		if at, known := places.Of("Ingress "+one.Name, ""); known {
 			one.Place = at.String()
 		}
 		one.Outcome = dialect.Same
+		if split[name] != nil {
+			one.Fields = append(one.Fields, *split[name])
+			one.Classes.Changed, one.Classes.Same = one.Classes.Changed+one.Classes.Same, 0
+		}
 		for _, f := range one.Fields {
+			if f.everywhere {
+				r.decide(f, places)
+				continue
+			}
 			one.Outcome = slices.MinFunc([]dialect.Outcome{one.Outcome, f.Outcome}, byOutcome)
 			id := f.Object + " " + f.Field
 			if counted[id] {
@@ -127,16 +153,82 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 				r.Summary.Annotations.add(f.Outcome)
 			}
 		}
+		one.Fields = slices.DeleteFunc(one.Fields, func(f ofObject) bool { return f.everywhere })
+		one.refusePaths(readings[name])
 		r.Summary.Ingresses.add(one.Outcome)
+		r.Summary.Classes = r.Summary.Classes.Plus(one.Classes)
 		r.Ingresses = append(r.Ingresses, one)
 	}
+	r.Summary.ToDecide = r.Summary.Ingresses.Refused
 	r.Summary.Others = len(s.objects.Ingresses) - len(names)
 	r.decideAboutClasses(notes)
 	r.addBindings(s, places)
 	slices.SortStableFunc(r.Decisions, func(a, b decision) int {
-		return cmp.Or(byOutcome(a.Outcome, b.Outcome), len(b.Objects)-len(a.Objects))
+		return cmp.Or(everywhereLast(a, b), byOutcome(a.Outcome, b.Outcome), len(b.names)-len(a.names))
 	})
+	slices.SortStableFunc(r.Ingresses, func(a, b migratedIngress) int { return byOutcome(a.Outcome, b.Outcome) })
 	return r
+}
+
+func everywhereLast(a, b decision) int {
+	return cmp.Compare(map[bool]int{true: 1}[a.Everywhere], map[bool]int{true: 1}[b.Everywhere])
+}
+
+// refusePaths counts the classes of paths as refused that the compiler refuses, though the dialect reads them.
+func (i *migratedIngress) refusePaths(reading *dialect.Reading) {
+	if i.Outcome != dialect.Refused || reading.Refuses() {
+		return
+	}
+	refused := 0
+	for _, f := range i.Fields {
+		switch {
+		case f.Outcome != dialect.Refused:
+		case strings.Contains(f.Field, ".paths["):
+			refused++
+		default: // of all of the Ingress
+			refused = i.Classes.Same + i.Classes.Changed
+		}
+	}
+	for ; refused > 0 && i.Classes.Same+i.Classes.Changed > 0; refused-- {
+		if i.Classes.Refused++; i.Classes.Changed > 0 {
+			i.Classes.Changed--
+		} else {
+			i.Classes.Same--
+		}
+	}
+}
+
+// splitHosts returns a verdict for each Ingress of ingress-nginx on a host that Ingresses of several namespaces name, where each
+// namespace has load balancers of its own.
+func splitHosts(s *side) map[ingress.Name]*ofObject {
+	lookup, _ := ingress.NewClassLookup(s.objects, s.options)
+	namespaces := map[string]map[string]bool{} // by class and host
+	each := func(do func(ing *networkingv1.Ingress, key string)) {
+		for _, ing := range s.objects.Ingresses {
+			class := lookup.Of(ing, false).Class
+			if class == nil || class.Dialect != v1alpha1.DialectNGINX || len(class.Groups) > 0 && class.Hosts == v1alpha1.HostsShared {
+				continue
+			}
+			for _, rule := range ing.Spec.Rules {
+				do(ing, class.Name+" "+rule.Host)
+			}
+		}
+	}
+	each(func(ing *networkingv1.Ingress, key string) {
+		if namespaces[key] == nil {
+			namespaces[key] = map[string]bool{}
+		}
+		namespaces[key][ing.Namespace] = true
+	})
+	out := map[ingress.Name]*ofObject{}
+	each(func(ing *networkingv1.Ingress, key string) {
+		if len(namespaces[key]) > 1 {
+			out[nameOf(ing)] = &ofObject{Object: "Ingress " + nameOf(ing).String(), fieldVerdict: fieldVerdict{Field: "spec.rules[].host",
+				Outcome: dialect.Changed, Message: "Ingresses of other namespaces name this host, too: ingress-nginx serves all of them at one " +
+					"address, and here each namespace has a load balancer of its own: list a group in the class, with `hosts: Shared`"}}
+		}
+	})
+	return out
 }
 
 // fieldsOf returns the verdicts of an Ingress and its Services, with the errors of the compiler, and its
@@ -144,7 +236,8 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnostic) []ofObject {
 	out := []ofObject{}
 	for _, v := range reading.Verdicts {
-		f := ofObject{"Ingress " + name.String(), fieldVerdict{v.Key, v.Outcome, v.Message, ""}}
+		f := ofObject{"Ingress " + name.String(), fieldVerdict{Field: v.Key, Outcome: v.Outcome, Message: v.Message, Before: v.Before,
+			After: v.After}, v.ByItself}
 		if v.Service != "" {
 			f.Object = "Service " + name.Namespace + "/" + v.Service
 		}
@@ -170,7 +263,8 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 		at := slices.IndexFunc(out, func(f ofObject) bool {
 			return f.Object == "Ingress "+name.String() && f.Field == field && f.Message == ""
 		})
-		one := ofObject{"Ingress " + name.String(), fieldVerdict{field, dialect.Refused, d.Message, ""}}
+		one := ofObject{Object: "Ingress " + name.String(), fieldVerdict: fieldVerdict{Field: cmp.Or(field, "all of it"),
+			Outcome: dialect.Refused, Message: d.Message}}
 		if d.Reason == diag.ServiceMissing && d.Severity == diag.Error {
 			one.Outcome, one.Message = withoutService(name.Namespace, reading, d.Message)
 		}
@@ -213,7 +307,11 @@ func (o *outcomes) add(one dialect.Outcome) {
 	}
 }
 
-// decide adds a verdict to the decisions, unless all stays the same.
+// index matches the number of an entry in the name of a field.
+var index = regexp.MustCompile(`\[\d+\]`)
+
+// decide adds a verdict to the decisions, unless all stays the same. Verdicts that differ in the numbers of fields, and in the names
+// of what belongs to the object, are one.
 func (r *migration) decide(f ofObject, places manifests.Places) {
 	if f.Outcome == dialect.Same {
 		return
@@ -222,18 +320,33 @@ func (r *migration) decide(f ofObject, places manifests.Places) {
 	if strings.Contains(field, "/") {
 		field = "metadata.annotations[" + field + "]"
 	}
-	object := f.Object
+	object, name := f.Object, strings.TrimPrefix(f.Object, "Ingress ")
 	if at, known := places.Of(object, field); known {
 		object += " (" + at.String() + ")"
 	}
-	for i := range r.Decisions {
-		d := &r.Decisions[i]
-		if d.Field == f.Field && d.Outcome == f.Outcome && d.Message == f.Message {
-			d.Objects = append(d.Objects, object)
-			return
+	namespace, _, _ := strings.Cut(name, "/")
+	d := decision{fieldVerdict: f.fieldVerdict, Everywhere: f.everywhere, Objects: []string{}}
+	d.folded = regexp.MustCompile(`\b(Service|Secret) `+regexp.QuoteMeta(namespace)+`/[a-z0-9.-]+`).ReplaceAllString(f.Message, "its $1")
+	d.Field = index.ReplaceAllString(f.Field, "[]")
+	at := slices.IndexFunc(r.Decisions, func(o decision) bool {
+		return o.Field == d.Field && o.Outcome == d.Outcome && o.folded == d.folded && o.Everywhere == d.Everywhere
+	})
+	switch {
+	case at < 0:
+		at, r.Decisions = len(r.Decisions), append(r.Decisions, d)
+	case r.Decisions[at].Message != d.Message:
+		r.Decisions[at].Message = d.folded
+	}
+	o := &r.Decisions[at]
+	if o.Curl == "" {
+		o.Curl, o.Before, o.After = d.Curl, d.Before, d.After
+	}
+	if !f.everywhere {
+		o.Objects = append(o.Objects, object)
+		if !slices.Contains(o.names, name) {
+			o.names = append(o.names, name)
 		}
 	}
-	r.Decisions = append(r.Decisions, decision{f.fieldVerdict, []string{object}})
 }
 
 // decideAboutClasses adds the errors in classes and their parameters.
@@ -242,7 +355,8 @@ func (r *migration) decideAboutClasses(notes []diag.Diagnostic) {
 		if d.Severity == diag.Error && d.Source.Namespace == "" && strings.Contains(d.Source.Kind, "Class") {
 			object := diag.Source{Kind: d.Source.Kind, Name: d.Source.Name}
 			r.Decisions = append(r.Decisions, decision{
-				fieldVerdict{d.Source.Field, dialect.Refused, d.Message, ""}, []string{object.String()}})
+				fieldVerdict: fieldVerdict{Field: d.Source.Field, Outcome: dialect.Refused, Message: d.Message},
+				Objects:      []string{object.String()}, names: []string{object.String()}})
 		}
 	}
 }
@@ -256,7 +370,8 @@ func (r *migration) addBindings(s *side, places manifests.Places) {
 			one.Place = at.String()
 		}
 		for _, d := range b.Found {
-			f := ofObject{object, fieldVerdict{cmp.Or(d.Source.Field, "spec"), dialect.Same, d.Message, ""}}
+			f := ofObject{Object: object, fieldVerdict: fieldVerdict{Field: cmp.Or(d.Source.Field, "spec"), Outcome: dialect.Same,
+				Message: d.Message}}
 			switch {
 			case d.Severity == diag.Error:
 				f.Outcome = dialect.Refused
@@ -269,133 +384,4 @@ func (r *migration) addBindings(s *side, places manifests.Places) {
 		}
 		r.Bindings = append(r.Bindings, one)
 	}
-}
-
-// String returns the counts in words.
-func (o outcomes) String() string {
-	return fmt.Sprintf("%d same, %d changed, %d dropped, %d refused", o.Same, o.Changed, o.Dropped, o.Refused)
-}
-
-func (o outcomes) all() int { return o.Same + o.Changed + o.Dropped + o.Refused }
-
-// String returns the summary in one line.
-func (s migrationSummary) String() string {
-	text := fmt.Sprintf("%d of %d Ingresses can migrate as they are", s.Ingresses.Same, s.Ingresses.all())
-	text += fmt.Sprintf(" (%s); %s (%s)", s.Ingresses, output.Number(s.Annotations.all(), "annotation"),
-		s.Annotations)
-	if s.Others > 0 {
-		text += fmt.Sprintf("; %d of other classes", s.Others)
-	}
-	return text
-}
-
-// Text returns the report as text.
-func (r migration) Text(colour output.Palette) string {
-	var b strings.Builder
-	line := func(format string, args ...any) {
-		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
-	}
-	mark := func(o dialect.Outcome) string {
-		if o == dialect.Same {
-			return colour.Good(string(o))
-		}
-		return colour.Bad(string(o))
-	}
-	line("%s.", r.Summary)
-	if len(r.Decisions) > 0 {
-		b.WriteString("\nTo decide:\n")
-	}
-	for _, d := range r.Decisions {
-		b.WriteString("  " + mark(d.Outcome) + " ")
-		line("%s", d.Field)
-		line("    %s", d.Message)
-		if d.Curl != "" {
-			line("    %s", d.Curl)
-		}
-		for _, object := range d.Objects[:min(len(d.Objects), mostShown)] {
-			line("    in %s", object)
-		}
-		if more := len(d.Objects) - mostShown; more > 0 {
-			line("    in %d more; -o json has all", more)
-		}
-	}
-	b.WriteString("\nIngresses:\n")
-	for _, i := range r.Ingresses {
-		b.WriteString("  " + mark(i.Outcome) + " ")
-		line("%s", strings.TrimSpace(i.Name+" "+inBrackets(i.Place)))
-		for _, f := range i.Fields {
-			of := ""
-			if f.Object != "Ingress "+i.Name {
-				of = " of " + f.Object
-			}
-			b.WriteString("    " + mark(f.Outcome) + " ")
-			line("%s%s", f.Field, of)
-		}
-	}
-	if len(r.Bindings) > 0 {
-		b.WriteString("\nTargetGroupBindings:\n")
-	}
-	for _, i := range r.Bindings {
-		b.WriteString("  " + mark(i.Outcome) + " ")
-		line("%s", strings.TrimSpace(i.Name+" "+inBrackets(i.Place)))
-		line("    %s", i.Message)
-	}
-	if r.Logs != nil {
-		b.WriteString("\nRequests in the logs:\n" + r.Logs.Text(colour, topShown))
-	}
-	if r.Attestation != nil {
-		b.WriteByte('\n')
-		line("Written: %s.", r.Attestation)
-	}
-	return b.String()
-}
-
-func inBrackets(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "(" + text + ")"
-}
-
-// Markdown returns the report as Markdown: the decisions, and the Ingresses.
-func (r migration) Markdown() string {
-	var b output.Comment
-	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)
-	var decisions, ingresses, bound [][]string
-	for _, i := range r.Bindings {
-		bound = append(bound, []string{output.Strong(string(i.Outcome)), output.Code(i.Name), output.Escaped(i.Place),
-			output.Escaped(i.Message)})
-	}
-	for _, d := range r.Decisions {
-		objects := d.Objects[0]
-		if more := len(d.Objects) - 1; more > 0 {
-			objects += fmt.Sprintf(" and %d more", more)
-		}
-		decisions = append(decisions, []string{output.Strong(string(d.Outcome)), output.Code(d.Field),
-			output.Escaped(d.Message), output.Code(d.Curl), output.Escaped(objects)})
-	}
-	for _, i := range r.Ingresses {
-		var all outcomes
-		for _, f := range i.Fields {
-			all.add(f.Outcome)
-		}
-		ingresses = append(ingresses, []string{output.Strong(string(i.Outcome)), output.Code(i.Name),
-			output.Escaped(i.Place), all.String()})
-	}
-	slices.SortStableFunc(ingresses, func(a, b []string) int {
-		return byOutcome(dialect.Outcome(strings.Trim(a[0], "*")), dialect.Outcome(strings.Trim(b[0], "*")))
-	})
-	b.Table("| Outcome | Annotation or field | What happens | Request | Of |", decisions)
-	b.Table("| Outcome | Ingress | Place | Annotations |", ingresses)
-	b.Table("| Outcome | TargetGroupBinding | Place | What happens |", bound)
-	if r.Logs != nil {
-		s := r.Logs.Summary
-		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d without their Service, "+
-			"%d of ports that are not there, %d of other load balancers", s.Compared, s.Disagreements, s.Services,
-			s.NoListener, s.Others)})
-	}
-	if r.Attestation != nil {
-		b.List("written", []string{r.Attestation.String()})
-	}
-	return b.String()
 }

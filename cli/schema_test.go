@@ -201,6 +201,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"replay", []string{"replay", sampleFiles, "--logs", logs, "--change", broken}},
 		{"validate", []string{"validate", broken, "-k", sampleKustomization(t)}},
 		{"migrate", []string{"migrate", "--from", "alb", "-f", migrateFiles, "--write", filepath.Join(t.TempDir(), "moved")}},
+		{"migrate", []string{"migrate", "--from", "nginx", "-f", migratedFiles["nginx"], "--write", filepath.Join(t.TempDir(), "moved")}},
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},
 		{"explain-all", []string{"explain", "--all", "-f", broken}},

@@ -189,7 +189,7 @@ func tellVerdicts(ing *networkingv1.Ingress, reading *dialect.Reading,
 		default:
 			d.Source = d.Source.At(v.Key)
 		}
-		if v.Request.URL != "" {
+		if v.Request.URL != "" && v.Outcome == dialect.Changed {
 			d.Message += ": try " + v.Request.Curl()
 		}
 		out = append(out, d)
@@ -277,11 +277,31 @@ func ReadAs(o Objects, options ClassOptions, ing *networkingv1.Ingress) *network
 // Readings returns what Ingresses of classes with a dialect are read as, also of those that are
 // refused.
 func Readings(o Objects, options ClassOptions) map[Name]*dialect.Reading {
+	return readAll(o, options).readings
+}
+
+// ReadingsWithClasses is like Readings, and counts classes of requests, which takes as long again.
+func ReadingsWithClasses(o Objects, options ClassOptions) map[Name]*dialect.Reading {
+	s := readAll(o, options)
+	for _, world := range s.worlds {
+		if w, is := world.(*nginx.World); is {
+			for key, classes := range w.Classes() {
+				namespace, name, _ := strings.Cut(key, "/")
+				if r := s.readings[Name{Namespace: namespace, Name: name}]; r != nil {
+					r.Classes = classes
+				}
+			}
+		}
+	}
+	return s.readings
+}
+
+func readAll(o Objects, options ClassOptions) *placement {
 	s := newPlacement(o, options)
 	for _, ing := range o.Ingresses {
 		if ing.DeletionTimestamp.IsZero() {
 			s.read(ing)
 		}
 	}
-	return s.readings
+	return s
 }

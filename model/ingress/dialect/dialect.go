@@ -57,6 +57,19 @@ type Reading struct {
 	// Fields has the author's field that a field of the spec was made of, where they differ.
 	Fields   map[string]string
 	Verdicts []Verdict
+	Classes  Classes
+}
+
+// Classes counts classes of requests: a path of an Ingress on its host is one over HTTP, and another one over HTTPS.
+type Classes struct {
+	Same    int `json:"same"`
+	Changed int `json:"changed"` // some requests of it are answered in another way
+	Refused int `json:"refused"` // they are not served
+}
+
+// Plus returns the sum of counts.
+func (c Classes) Plus(o Classes) Classes {
+	return Classes{c.Same + o.Same, c.Changed + o.Changed, c.Refused + o.Refused}
 }
 
 // A Verdict is what becomes of an annotation or a field of an Ingress or a Service.
@@ -67,8 +80,12 @@ type Verdict struct {
 	Outcome Outcome
 	// Message says what happens, and what to write; "" if there is nothing to say.
 	Message string
-	// Request is one that shows the difference, of Changed.
+	// Request is one that shows the difference, of Changed, or one that is not served, of Refused.
 	Request compare.Request
+	// Before and After are the answers to it of the other controller and of Fairlead; "" if they are not known.
+	Before, After string
+	// ByItself: the other controller does it for all Ingresses, which have nothing about it.
+	ByItself bool
 }
 
 // DueToOthers reports whether an object beside the Ingress leads to the verdict. It can change while the

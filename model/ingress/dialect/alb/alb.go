@@ -95,10 +95,41 @@ func Read(in dialect.Input) dialect.Reading {
 	r.put()
 	r.show()
 	r.tellDecided(in.Ingress)
+	r.out.Classes = r.classes()
 	slices.SortStableFunc(r.out.Verdicts, func(a, b dialect.Verdict) int {
 		return strings.Compare(a.Service+" "+a.Key, b.Service+" "+b.Key)
 	})
 	return r.out
+}
+
+// classes counts the classes of requests: a path is one on each port. A change is counted for all paths that may have it: which of
+// their requests have it is not found out.
+func (r *reader) classes() (out dialect.Classes) {
+	paths, redirected := 0, false
+	if r.Spec.DefaultBackend != nil {
+		paths++
+	}
+	for _, rule := range r.Spec.Rules {
+		if rule.HTTP != nil {
+			paths += len(rule.HTTP.Paths)
+		}
+	}
+	all := paths * len(r.ports)
+	for _, v := range r.out.Verdicts {
+		switch {
+		case v.Outcome == dialect.Refused:
+			return dialect.Classes{Refused: all}
+		case v.Outcome == dialect.Changed && v.Key == Prefix+"ssl-redirect":
+			redirected = true
+		case v.Outcome == dialect.Changed:
+			out.Changed = all
+		}
+	}
+	if redirected { // what is redirected comes over HTTP
+		out.Changed = max(out.Changed, paths*len(r.ports.of(v1alpha1.ProtocolHTTP)))
+	}
+	out.Same = all - out.Changed
+	return out
 }
 
 // groupsFirst leaves ranges out beside security groups of the Ingress's own, as the controller does

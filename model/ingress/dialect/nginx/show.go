@@ -79,6 +79,11 @@ func (w *World) showAll(memory Memory) {
 			w.fill()
 		}
 	}
+	for key, r := range w.writers {
+		if w.Refuses(key) {
+			w.showRefused(r)
+		}
+	}
 }
 
 // refuseChanged refuses Ingresses of which something is changed, if the class says so, and reports whether there are any.
@@ -152,9 +157,11 @@ func (r *writer) showCause(c Cause, q Question, told map[Cause]bool) {
 		return
 	}
 	told[c] = true
-	v := dialect.Verdict{Key: c.Key, Outcome: dialect.Changed, Message: changed[c.Key], Request: r.m.requestOf(q)}
+	v := dialect.Verdict{Key: c.Key, Outcome: dialect.Changed, Message: changed[c.Key], Request: r.m.requestOf(q),
+		Before: r.Answer(q).Result(q).text(q), After: r.textOf(q)}
 	if field, is := byItself[c.Key]; is {
 		v.Key = field
+		v.ByItself = isCommon(v)
 		r.out.Verdicts = append(r.out.Verdicts, v)
 		return
 	}
@@ -345,6 +352,8 @@ type asker struct {
 	hosts  map[string]bool
 	seen   map[Cause]bool
 	shows  []shown
+	// changed has the classes of requests of which some are answered in another way; nil if nobody asks for them.
+	changed map[requestClass]bool
 }
 
 // askAll makes the requests that tell most about the Ingress.
@@ -367,6 +376,9 @@ func (a *asker) askAll() {
 func (a *asker) answer(q Question) {
 	a.hosts[q.Hostname()] = true
 	for _, c := range a.Differences(q) {
+		if a.changed != nil {
+			a.noteChange(c, q, a.changed)
+		}
 		if !a.seen[c] {
 			a.seen[c] = true
 			a.shows = append(a.shows, shown{c, q})

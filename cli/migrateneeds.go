@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/clouds"
+)
+
+// This file says what the load balancers of Ingresses that migrate need of the quotas.
+
+// A needed is what a load balancer needs with all of its Ingresses.
+type needed struct {
+	Key       lb.Key `json:"key"`
+	Provider  string `json:"provider"` // such as alb
+	Ingresses int    `json:"ingresses"`
+	// Paths are how many rules there would be if each path on each port had one: those before packing.
+	Paths        int     `json:"paths"`
+	Rules        ofQuota `json:"rules"`
+	TargetGroups ofQuota `json:"targetGroups"`
+	Certificates ofQuota `json:"certificates"` // default certificates not counted
+	codes        lb.Quotas
+}
+
+// An ofQuota is how many of a quota are needed.
+type ofQuota struct {
+	Needed int `json:"needed"`
+	// Quota is the one of a new account; 0: there is none.
+	Quota int `json:"quota,omitempty"`
+}
+
+func (o ofQuota) exceeded() bool { return o.Quota > 0 && o.Needed > o.Quota }
+
+// boundless is a cloud without quotas for a load balancer. It keeps those that it takes off.
+type boundless struct {
+	clouds.Offline
+	limits map[lb.Class]lb.Capabilities
+}
+
+func (b boundless) Capabilities(class lb.Class) lb.Capabilities {
+	c := b.Offline.Capabilities(class)
+	b.limits[class] = c
+	c.Rules, c.TargetGroups, c.Certificates = 0, 0, 0
+	return c
+}
+
+// needs returns what each load balancer of Ingresses that migrate needs, with Secrets that are assumed.
+func (s side) needs(cmd *cobra.Command, with access.Clouds, assumed []string) ([]needed, error) {
+	if len(assumed) > 0 {
+		if err := source.AddToBoth(&s.objects, &ingress.Objects{}, assumed); err != nil {
+			return nil, err
+		}
+	}
+	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
+	if err != nil {
+		return nil, err
+	}
+	without := boundless{cloud, map[lb.Class]lb.Capabilities{}}
+	programs, _, err := program.CompileAll(cmd.Context(), without, s.objects, s.options, nil)
+	out := []needed{}
+	for _, p := range programs {
+		if s.objects.Dialects[p.LoadBalancer.Key.Class()] == "" {
+			continue
+		}
+		var limits lb.Capabilities
+		for class, c := range without.limits {
+			if class.Name == p.LoadBalancer.Key.Class() {
+				limits = c
+			}
+		}
+		counts := p.LoadBalancer.Counts()
+		n := needed{Key: p.LoadBalancer.Key, Provider: limits.Name, Ingresses: len(p.Table.Members),
+			Rules:        ofQuota{counts.Rules, limits.Rules},
+			TargetGroups: ofQuota{counts.TargetGroups, limits.TargetGroups},
+			Certificates: ofQuota{counts.Certificates, limits.Certificates},
+			codes:        limits.Quotas}
+		for _, r := range p.Table.Routes {
+			n.Paths += len(r.Ports)
+		}
+		out = append(out, n)
+	}
+	return out, err
+}
+
+// onWhat returns the names of what answers once Ingresses have migrated, such as alb.
+func onWhat(all []needed) string {
+	var names []string
+	for _, n := range all {
+		if !slices.Contains(names, n.Provider) {
+			names = append(names, n.Provider)
+		}
+	}
+	return cmp.Or(strings.Join(names, ", "), "Fairlead")
+}
+
+// exceeded reports whether it needs more than a quota.
+func (n needed) exceeded() bool {
+	return n.Rules.exceeded() || n.TargetGroups.exceeded() || n.Certificates.exceeded()
+}
+
+// String returns the needs in a sentence.
+func (n needed) String() string {
+	of := func(o ofQuota, what, code string) string {
+		text := fmt.Sprintf("%d", o.Needed)
+		if o.Quota > 0 {
+			text += fmt.Sprintf(" of %d", o.Quota)
+		}
+		text += " " + what
+		if o.exceeded() {
+			text += " (too many: quota " + code + ")"
+		}
+		return text
+	}
+	rules := of(n.Rules, "rules", n.codes.Rules)
+	if n.Paths > 0 {
+		rules += fmt.Sprintf(", %d before packing", n.Paths)
+	}
+	return output.Number(n.Ingresses, "Ingress") + ": " + rules + "; " + of(n.TargetGroups, "target groups", n.codes.TargetGroups) + "; " +
+		of(n.Certificates, "certificates", n.codes.Certificates)
+}
+
+// tooMuch says what to do about load balancers that need more than a quota; "" if none does.
+func tooMuch(all []needed) string {
+	if !slices.ContainsFunc(all, needed.exceeded) {
+		return ""
+	}
+	return "Where a load balancer needs more than a quota, Ingresses are left out. Raise the quota, or divide the Ingresses " +
+		"among more load balancers with the annotation fairlead.dev/group and `groups` of the class."
+}
