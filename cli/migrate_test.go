@@ -163,6 +163,52 @@ func TestMigrateFromNGINX(t *testing.T) {
 	}
 }
 
+// TestMigrateReadsLogsOfNGINX in the default format, which has no host.
+func TestMigrateReadsLogsOfNGINX(t *testing.T) {
+	line := func(request, status, service, address string) string {
+		return `203.0.113.7 - - [29/Nov/2026:10:00:00 +0000] "` + request + ` HTTP/1.1" ` + status + ` 612 "http://a/?q=\x22] [x] " "curl \x22" 300 0.005 [` +
+			service + "] [] " + address + " 0123456789abcdef\n"
+	}
+	const pod, none = "10.0.0.1:80 612 0.004 200", "- - - -"
+	tls := strings.Replace(nginxIngress("a", "a.example.com", "", "/", "/a/"), "  rules:", "  tls: [{hosts: [a.example.com], secretName: a}]\n  rules:", 1)
+	plain := nginxIngress("b", "b.example.com", "nginx.ingress.kubernetes.io/proxy-body-size: 8m", "/")
+	refused := strings.Replace(nginxIngress("a2", "c.example.com", "nginx.ingress.kubernetes.io/auth-type: basic", "/"), "name: web", "name: admin", 1)
+	also := nginxIngress("a3", "d.example.com", "", "/x")
+	for what, c := range map[string]struct {
+		logs string
+		code int
+		says string
+	}{
+		"over HTTPS":               {line("GET /", "200", "a-web-80", pod), exitLess, "1 answered the same\n"},
+		"over HTTP":                {line("GET /", "308", "a-web-80", none), exitLess, "1 answered in another way"},
+		"the Ingress and the key":  {line("GET /", "308", "a-web-80", none), exitLess, "changed: 1 request of Ingress a/a, nginx.ingress.kubernetes.io/ssl-redirect\n    such as curl http://a.example.com/, answered 308 ("},
+		"an annotation has none":   {line("GET /x?y=z", "404", "b-web-80", pod), exitLess, "1 answered the same, though an annotation"},
+		"no Pod":                   {line("GET /x", "503", "b-web-80", none), exitLess, "1 answered the same, though an annotation"},
+		"several Pods":             {line("GET /x", "200", "b-web-80", "10.0.0.1:80, 10.0.0.2:80 0, 612 0.000, 0.004 502, 200"), exitLess, "1 answered the same, though"},
+		"refused":                  {line("GET /x", "401", "a-admin-80", none), exitLess, "1 of Ingresses that are refused"},
+		"another Service":          {line("GET /", "200", "c-web-80", pod), exitLess, "1 of no path of these Ingresses"},
+		"a host that no rule has":  {line("GET /", "404", "upstream-default-backend", pod), exitLess, "1 of no path of these Ingresses"},
+		"the slash":                {line("GET /a", "301", "-", none), exitLess, "1 for which it depends on the host or the scheme"},
+		"another answer":           {line("GET /", "403", "b-web-80", none), exitLess, "1 answered as these Ingresses do not say"},
+		"what is no HTTP":          {line(`\x16\x03`, "400", "", none), exitLess, "1 of no path of these Ingresses"},
+		"what the log cannot show": {line("GET /", "200", "a-web-80", pod), exitLess, "has neither the host nor the scheme, headers nor cookies"},
+		"lines of the controller":  {"I1129 10:00:00.000000       7 main.go:1] starting\n2026/11/29 10:00:00 [error] 1#1: x\n\n" + line("GET /", "200", "a-web-80", pod), exitLess, "1 request in the logs"},
+		"a line of something else": {line("GET /", "200", "a-web-80", pod) + "odd\n", exitFail, "1 line of the logs could not be read"},
+		"another format":           {strings.Repeat(`{"status": 200}`+"\n", 2000), exitFail, "a.log:1000: it does not have the default format of ingress-nginx"},
+		"a short one":              {`203.0.113.7 - - [29/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 612 "-" "curl"` + "\n", exitFail, "log-format-upstream"},
+		"nothing":                  {"", exitFail, "default format"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := directory(t, map[string]string{"a.yaml": tls + plain + refused + also})
+			logs := filepath.Join(directory(t, map[string]string{"a.log": c.logs}), "a.log")
+			got := fairlead(t, "migrate", "--from", "nginx", "--provider", "aws", "-f", dir, "--logs", logs)
+			if got.code != c.code || !strings.Contains(got.out+got.err, c.says) {
+				t.Errorf("exit code %d, want %d, and %q\n%s%s", got.code, c.code, c.says, got.out, got.err)
+			}
+		})
+	}
+}
+
 // TestPlanFromAnotherController reads its classes as Fairlead's.
 func TestPlanFromAnotherController(t *testing.T) {
 	plan := []string{"plan", "--provider", "aws", "-f", migrateFiles}

@@ -84,6 +84,7 @@ func (r migration) Text(colour output.Palette) string {
 	if p.Summary.On == theFake {
 		p.line("It can do more than an ALB: --provider aws says what an ALB does.")
 	}
+	p.requests()
 	p.needs()
 	p.decisions("To decide: these Ingresses are not served until they are changed", dialect.Refused, false)
 	p.decisions("Answered in another way", dialect.Changed, false)
@@ -276,6 +277,9 @@ func (r migration) Markdown() string {
 		b.List("requests in the logs", []string{fmt.Sprintf("%d compared, %d disagree, %d without their Service, "+
 			"%d of ports that are not there, %d of other load balancers", s.Compared, s.Disagreements, s.Services,
 			s.NoListener, s.Others)})
+	}
+	if r.Requests != nil {
+		b.List("requests in the logs", append(r.Requests.counts(), unseen))
 	}
 	if r.Attestation != nil {
 		b.List("written", []string{r.Attestation.String()})

@@ -36,6 +36,8 @@ type migration struct {
 	Bindings []migratedBinding `json:"bindings,omitempty"`
 	// Logs is there if requests of access logs were replayed.
 	Logs *traffic.Report `json:"logs,omitempty"`
+	// Requests is there if access logs of ingress-nginx were read.
+	Requests *judged `json:"requests,omitempty"`
 	// Attestation is there if manifests are written.
 	Attestation *attestation `json:"attestation,omitempty"`
 }

@@ -133,3 +133,32 @@ func open(file string, stdin io.Reader) (io.Reader, io.Closer, error) {
 	}
 	return text, closer, nil
 }
+
+// EachLine reads files line by line, in constant memory. It ends at the first error.
+func EachLine(files []string, stdin io.Reader, do func(file string, number int, line []byte) error) error {
+	for _, file := range files {
+		if err := eachLineOf(file, stdin, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachLineOf(file string, stdin io.Reader, do func(file string, number int, line []byte) error) error {
+	text, closer, err := open(file, stdin)
+	if err != nil {
+		return fmt.Errorf("reading logs: %s: %w", nameOf(file), withoutPath(err))
+	}
+	defer closer.Close()
+	lines := bufio.NewScanner(text)
+	lines.Buffer(make([]byte, chunkSize), longestLine)
+	for number := 1; lines.Scan(); number++ {
+		if err := do(nameOf(file), number, lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("reading logs: %s: %w", nameOf(file), err)
+	}
+	return nil
+}

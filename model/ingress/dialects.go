@@ -129,6 +129,17 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 	return s.worlds[key]
 }
 
+// Worlds returns what the Ingresses of classes for ingress-nginx mean together.
+func Worlds(o Objects, options ClassOptions) (out []*nginx.World) {
+	s := readAll(o, options)
+	for _, key := range slices.Sorted(maps.Keys(s.worlds)) {
+		if w, is := s.worlds[key].(*nginx.World); is {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // author returns the object of an Ingress that was read.
 func (s *placement) author(ing *networkingv1.Ingress) *networkingv1.Ingress {
 	if object, known := s.authors[ing]; known {
