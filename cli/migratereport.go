@@ -122,7 +122,8 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 	if !s.live {
 		notes = program.AmongFiles(notes)
 	}
-	r := migration{Summary: migrationSummary{From: s.input.From}, Decisions: []decision{}, Ingresses: []migratedIngress{}, LoadBalancers: []needed{}}
+	r := migration{Summary: migrationSummary{From: s.input.From}, Decisions: []decision{}, Ingresses: []migratedIngress{},
+		LoadBalancers: []needed{}}
 	readings := ingress.ReadingsWithClasses(s.objects, s.options)
 	names := slices.SortedFunc(maps.Keys(readings), func(a, b ingress.Name) int {
 		return strings.Compare(a.String(), b.String())
@@ -226,8 +227,8 @@ func splitHosts(s *side) map[ingress.Name]*ofObject {
 	each(func(ing *networkingv1.Ingress, key string) {
 		if len(namespaces[key]) > 1 {
 			out[nameOf(ing)] = &ofObject{Object: "Ingress " + nameOf(ing).String(), fieldVerdict: fieldVerdict{Field: "spec.rules[].host",
-				Outcome: dialect.Changed, Message: "Ingresses of other namespaces name this host, too: ingress-nginx serves all of them at one " +
-					"address, and here each namespace has a load balancer of its own: list a group in the class, with `hosts: Shared`"}}
+				Outcome: dialect.Changed, Message: "Ingresses of other namespaces name this host, too: ingress-nginx serves all of them " +
+					"at one address, and here each namespace has a load balancer of its own: list a group in the class, with `hosts: Shared`"}}
 		}
 	})
 	return out

@@ -48,7 +48,8 @@ type judgedRequest struct {
 }
 
 // itself matches what the controller and nginx write about themselves into the same stream: klog's lines, and nginx's errors.
-var itself = regexp.MustCompile(`^([IWEF]\d{4} |\d{4}/\d\d/\d\d \d\d:|-{10,}|NGINX Ingress controller|  (Release|Build|Repository|nginx version)|\s*$)`)
+var itself = regexp.MustCompile(`^([IWEF]\d{4} |\d{4}/\d\d/\d\d \d\d:|-{10,}|NGINX Ingress controller|` +
+	`  (Release|Build|Repository|nginx version)|\s*$)`)
 
 // errFormat is for lines that have no default format.
 var errFormat = errors.New("it does not have the default format of ingress-nginx: if log-format-upstream of its ConfigMap is set, such " +
@@ -177,8 +178,8 @@ func (j judged) counts() (out []string) {
 }
 
 // unseen is what the logs cannot show.
-const unseen = "The default format has neither the host nor the scheme, headers nor cookies: a request counts for the hosts that have its path and " +
-	"its Service, and as one without canary headers, cookies and X-Forwarded headers."
+const unseen = "The default format has neither the host nor the scheme, headers nor cookies: a request counts for the hosts that have its path " +
+	"and its Service, and as one without canary headers, cookies and X-Forwarded headers."
 
 // text prints the requests.
 func (p *printer) requests() {

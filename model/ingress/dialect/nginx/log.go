@@ -156,7 +156,8 @@ func (j *Judge) Of(l Logged) Judgement {
 		}
 		answers++
 		for _, secure := range []bool{false, true} {
-			if judged, may := one.judge(l, secure); may && !slices.ContainsFunc(found, func(o Judgement) bool { return o.Fate == judged.Fate }) {
+			judged, may := one.judge(l, secure)
+			if may && !slices.ContainsFunc(found, func(o Judgement) bool { return o.Fate == judged.Fate }) {
 				found = append(found, judged)
 			}
 		}
