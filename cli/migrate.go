@@ -32,7 +32,9 @@ of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of 
 
 --from nginx is for ingress-nginx. Its IngressClasses, those of the controller ` + nginx.Controller + `, or
 the class nginx, are taken likewise. The data of its ConfigMap is nginx.config of the ClusterLoadBalancerClass of
-the name of the class.
+the name of the class, or what --config-map names in the cluster. Without either, the report says that the
+defaults of ingress-nginx are assumed. It also says what the Service of the controller does in front of it, if
+that is among the Services: one of type LoadBalancer with the label app.kubernetes.io/name=ingress-nginx.
 
 With --logs, requests show which verdicts concern requests that come. Of --from nginx, these are access logs
 of ingress-nginx in its default format, also with what its Pods print beside them. That format has neither
@@ -65,6 +67,9 @@ const migrateExamples = `  # What becomes of these Ingresses?
   # The Ingresses of the cluster of the current kubeconfig
   fairlead migrate --from alb --provider aws --live
 
+  # The same for ingress-nginx, with its ConfigMap
+  fairlead migrate --from nginx --provider aws --live --config-map ingress-nginx/ingress-nginx-controller
+
   # Do they answer yesterday's requests as they were answered?
   fairlead migrate --from alb --provider aws -f manifests/ --logs logs/2026/07/02/
 
@@ -86,6 +91,8 @@ type migrating struct {
 	write   string
 	logs    []string
 	names   []string
+	// configMap is the namespace/name of the ConfigMap of ingress-nginx in the cluster; "" for none.
+	configMap string
 }
 
 func newMigrate(with access.Clouds) *cobra.Command {
@@ -114,20 +121,14 @@ func newMigrate(with access.Clouds) *cobra.Command {
 	flagvalue.Must(cmd.MarkFlagDirname("write"))
 	logsFlag(cmd, &in.logs)
 	cmd.Flags().StringArrayVar(&in.names, "load-balancer", nil, loadBalancerUsage)
+	cmd.Flags().StringVar(&in.configMap, "config-map", "",
+		"`NAMESPACE/NAME` of the ConfigMap of ingress-nginx, as its flag --configmap has it: with --live, its data goes before "+
+			"nginx.config of the class")
 	return cmd
 }
 
 func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
-	switch {
-	case m.From == "":
-		return errors.New("no controller is given: --from alb is for the AWS " +
-			"Load Balancer Controller, and --from nginx for ingress-nginx")
-	case m.live && m.FromFiles():
-		return errors.New("--live reads the cluster, and no files: leave out one of them")
-	case cmd.Flags().Changed("write") && m.write == "":
-		return errors.New("--write needs the name of a directory, and it is empty")
-	}
-	if err := m.RequireFiles(m.live); err != nil {
+	if err := m.check(cmd); err != nil {
 		return err
 	}
 	found, places, err := m.read(cmd)
@@ -139,6 +140,9 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 		return err
 	}
 	report := reportMigration(&found, places, notes)
+	if m.From == v1alpha1.DialectNGINX {
+		report.Notes = notesOfController(&found, m.configMap)
+	}
 	if report.LoadBalancers, err = found.needs(cmd, with, assumed); err != nil {
 		return err
 	}
@@ -164,6 +168,28 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
 		return err
 	}
+	return report.end(&found, unwritten)
+}
+
+// check returns what is wrong with the flags.
+func (m *migrating) check(cmd *cobra.Command) error {
+	switch {
+	case m.From == "":
+		return errors.New("no controller is given: --from alb is for the AWS " +
+			"Load Balancer Controller, and --from nginx for ingress-nginx")
+	case m.live && m.FromFiles():
+		return errors.New("--live reads the cluster, and no files: leave out one of them")
+	case m.configMap != "" && (m.From != v1alpha1.DialectNGINX || !m.live):
+		return errors.New("--config-map is for --from nginx --live: with files, the data of the ConfigMap is nginx.config of the " +
+			"ClusterLoadBalancerClass of the name of the class")
+	case cmd.Flags().Changed("write") && m.write == "":
+		return errors.New("--write needs the name of a directory, and it is empty")
+	}
+	return m.RequireFiles(m.live)
+}
+
+// end returns what the command ends with, once the report is printed.
+func (r migration) end(found *side, unwritten error) error {
 	switch {
 	case unwritten != nil && len(found.problems) > 0:
 		return errors.Join(leftOut(found.problems), unwritten)
@@ -171,13 +197,13 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 		return unwritten
 	case len(found.problems) > 0:
 		return leftOut(found.problems)
-	case report.Logs != nil && comparedAll(*report.Logs) != nil:
-		return comparedAll(*report.Logs)
-	case report.Requests != nil && report.Requests.Unread > 0:
-		return fmt.Errorf("%s of the logs could not be read", output.Number(report.Requests.Unread, "line"))
-	case len(report.Decisions) > 0 && report.Decisions[0].Outcome == dialect.Refused:
+	case r.Logs != nil && comparedAll(*r.Logs) != nil:
+		return comparedAll(*r.Logs)
+	case r.Requests != nil && r.Requests.Unread > 0:
+		return fmt.Errorf("%s of the logs could not be read", output.Number(r.Requests.Unread, "line"))
+	case len(r.Decisions) > 0 && r.Decisions[0].Outcome == dialect.Refused:
 		return errRefused
-	case len(report.Decisions) > 0 || report.Logs != nil && report.Logs.Summary.Disagreements+report.Logs.Summary.NoListener > 0:
+	case len(r.Decisions) > 0 || r.Logs != nil && r.Logs.Summary.Disagreements+r.Logs.Summary.NoListener > 0:
 		return errToDo
 	}
 	return nil
@@ -197,6 +223,9 @@ func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
 		out.options = m.Options(out.objects)
 	}
 	out.objects = out.objects.Taken(out.options)
+	if err == nil && m.configMap != "" {
+		err = m.readConfigMap(cmd, &out)
+	}
 	out.options.From, out.options.TakenClasses = "", nil
 	return out, places, err
 }

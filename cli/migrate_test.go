@@ -104,7 +104,7 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 		})
 	}
 	for _, args := range [][]string{{"-f", migrateFiles}, {"--from", "nginx", "-f", migrateFiles}, {"--from", "alb"},
-		{"--from", "alb", "--live", "-f", migrateFiles}, {"--from", "alb", filepath.Join(t.TempDir(), "none")}} {
+		{"--from", "alb", "--live", "-f", migrateFiles}, {"--from", "nginx", "--config-map", "a/b", "-f", migratedFiles["nginx"]}, {"--from", "alb", filepath.Join(t.TempDir(), "none")}} {
 		if got := fairlead(t, append([]string{"migrate"}, args...)...); got.code != exitFail || got.err == "" {
 			t.Errorf("migrate %v ends with %d\n%s", args, got.code, got.err)
 		}
@@ -173,7 +173,7 @@ func TestMigrateReadsLogsOfNGINX(t *testing.T) {
 	tls := strings.Replace(nginxIngress("a", "a.example.com", "", "/", "/a/"), "  rules:", "  tls: [{hosts: [a.example.com], secretName: a}]\n  rules:", 1)
 	plain := nginxIngress("b", "b.example.com", "nginx.ingress.kubernetes.io/proxy-body-size: 8m", "/")
 	refused := strings.Replace(nginxIngress("a2", "c.example.com", "nginx.ingress.kubernetes.io/auth-type: basic", "/"), "name: web", "name: admin", 1)
-	also := nginxIngress("a3", "d.example.com", "", "/x")
+	also := nginxIngress("b2", "b.example.com", "", "/y")
 	for what, c := range map[string]struct {
 		logs string
 		code int
@@ -182,6 +182,7 @@ func TestMigrateReadsLogsOfNGINX(t *testing.T) {
 		"over HTTPS":               {line("GET /", "200", "a-web-80", pod), exitLess, "1 answered the same\n"},
 		"over HTTP":                {line("GET /", "308", "a-web-80", none), exitLess, "1 answered in another way"},
 		"the Ingress and the key":  {line("GET /", "308", "a-web-80", none), exitLess, "changed: 1 request of Ingress a/a, nginx.ingress.kubernetes.io/ssl-redirect\n    such as curl http://a.example.com/, answered 308 ("},
+		"the path decides":         {line("GET /y/z", "200", "b-web-80", pod), exitLess, "1 answered the same\n"},
 		"an annotation has none":   {line("GET /x?y=z", "404", "b-web-80", pod), exitLess, "1 answered the same, though an annotation"},
 		"no Pod":                   {line("GET /x", "503", "b-web-80", none), exitLess, "1 answered the same, though an annotation"},
 		"several Pods":             {line("GET /x", "200", "b-web-80", "10.0.0.1:80, 10.0.0.2:80 0, 612 0.000, 0.004 502, 200"), exitLess, "1 answered the same, though"},

@@ -81,6 +81,9 @@ func (r migration) Text(colour output.Palette) string {
 	p := printer{colour: colour, migration: r}
 	p.line("%s", r.Summary.Sentence())
 	p.line("%s", r.Summary)
+	for _, note := range r.Notes {
+		p.line("%s", note)
+	}
 	if p.Summary.On == theFake {
 		p.line("It can do more than an ALB: --provider aws says what an ALB does.")
 	}
@@ -242,6 +245,7 @@ func inBrackets(text string) string {
 func (r migration) Markdown() string {
 	var b output.Comment
 	fmt.Fprintf(&b, "### Fairlead: %s\n\n%s\n", r.Summary.Sentence(), output.Escaped(r.Summary.String()))
+	b.List("note", r.Notes)
 	var needs, decisions, ingresses, bound [][]string
 	for _, n := range r.LoadBalancers {
 		needs = append(needs, []string{output.Code(string(n.Key)), output.Escaped(n.String())})

@@ -36,6 +36,8 @@ type migration struct {
 	Bindings []migratedBinding `json:"bindings,omitempty"`
 	// Logs is there if requests of access logs were replayed.
 	Logs *traffic.Report `json:"logs,omitempty"`
+	// Notes say what is assumed, and what is in front of the other controller.
+	Notes []string `json:"notes,omitempty"`
 	// Requests is there if access logs of ingress-nginx were read.
 	Requests *judged `json:"requests,omitempty"`
 	// Attestation is there if manifests are written.
@@ -228,7 +230,8 @@ func splitHosts(s *side) map[ingress.Name]*ofObject {
 		if len(namespaces[key]) > 1 {
 			out[nameOf(ing)] = &ofObject{Object: "Ingress " + nameOf(ing).String(), fieldVerdict: fieldVerdict{Field: "spec.rules[].host",
 				Outcome: dialect.Changed, Message: "Ingresses of other namespaces name this host, too: ingress-nginx serves all of them " +
-					"at one address, and here each namespace has a load balancer of its own: list a group in the class, with `hosts: Shared`"}}
+					"at one address, and here each namespace has a load balancer of its own: list a group in the class, with " +
+					"`hosts: Shared`"}}
 		}
 	})
 	return out

@@ -178,8 +178,8 @@ func (j judged) counts() (out []string) {
 }
 
 // unseen is what the logs cannot show.
-const unseen = "The default format has neither the host nor the scheme, headers nor cookies: a request counts for the hosts that have its path " +
-	"and its Service, and as one without canary headers, cookies and X-Forwarded headers."
+const unseen = "The default format has neither the host nor the scheme, headers nor cookies: a request counts for the hosts that have " +
+	"its path and its Service, and as one without canary headers, cookies and X-Forwarded headers."
 
 // text prints the requests.
 func (p *printer) requests() {

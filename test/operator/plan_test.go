@@ -150,7 +150,7 @@ func TestMigrateLive(t *testing.T) {
 		return string(said), command.ProcessState.ExitCode()
 	}
 	text, code := migrate()
-	if code != 2 || !strings.Contains(text, "(1 same, 0 changed, 1 dropped, 0 refused)") || !strings.Contains(text, "dropped alb.ingress.kubernetes.io/acm-pca-arn") {
+	if code != 2 || !strings.Contains(text, "2 Ingresses: 1 same, 0 changed, 1 dropped, 0 refused.") || !strings.Contains(text, "dropped alb.ingress.kubernetes.io/acm-pca-arn") {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 
@@ -168,5 +168,39 @@ versions: [{name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema
 	kube.Eventually(t, "the kind is served", func() bool { return w.Create(t.Context(), params) == nil })
 	if text, code = migrate(); code != 3 || !strings.Contains(text, "denyPaths") {
 		t.Errorf("with parameters that cannot be followed: exit code %d, %s", code, text)
+	}
+}
+
+// TestMigrateLiveFromNGINX reads the ConfigMap of ingress-nginx, and looks at its Service.
+func TestMigrateLiveFromNGINX(t *testing.T) {
+	t.Parallel()
+	w := worldIn(t, kube.Start(t, kube.Options{}), metav1.NamespaceDefault, simulated(t)) // whose classes are no other's
+	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "nginx"}, Spec: networkingv1.IngressClassSpec{Controller: "k8s.io/ingress-nginx"}}
+	w.create(t, class)
+	shop := w.ingress("shop", "web", "/")
+	shop.Spec.IngressClassName = &class.Name
+	shop.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{shop.Spec.Rules[0].Host}, SecretName: "shop"}}
+	w.create(t, shop)
+	w.create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "controller"},
+		Data: map[string]string{"ssl-redirect": "false"}})
+	w.create(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "controller",
+		Labels:      map[string]string{"app.kubernetes.io/name": "ingress-nginx"},
+		Annotations: map[string]string{"service.beta.kubernetes.io/aws-load-balancer-ssl-cert": "arn"}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}}})
+	for args, want := range map[string][]string{
+		"": {"1 of 2 request classes are answered the same on alb; 1 changes;", "its defaults are assumed: name it with --config-map",
+			"Service default/controller ends TLS in front of ingress-nginx", "Service default/controller may face the internet"},
+		"default/controller": {"2 of 2 request classes are answered the same on alb; 0 change;", "ConfigMap default/controller is the one"},
+		"default/none":       {"--config-map default/none: configmaps \"none\" not found"},
+		"none":               {"write NAMESPACE/NAME"},
+	} {
+		command := exec.CommandContext(t.Context(), w.cluster.Command(t), "migrate", "--live", "--from=nginx", "--provider=aws",
+			"--config-map="+args, "--kubeconfig="+w.cluster.Kubeconfig)
+		said, _ := command.CombinedOutput() // something changes, or it fails
+		for _, sentence := range want {
+			if !strings.Contains(string(said), sentence) {
+				t.Errorf("--config-map=%s: no %q in\n%s", args, sentence, said)
+			}
+		}
 	}
 }
