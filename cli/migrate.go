@@ -33,8 +33,8 @@ of such a class are its IngressClassParams, and the ClusterLoadBalancerClass of 
 --from nginx is for ingress-nginx. Its IngressClasses, those of the controller ` + nginx.Controller + `, or
 the class nginx, are taken likewise. The data of its ConfigMap is nginx.config of the ClusterLoadBalancerClass of
 the name of the class, or what --config-map names in the cluster. Without either, the report says that the
-defaults of ingress-nginx are assumed. It also says what the Service of the controller does in front of it, if
-that is among the Services: one of type LoadBalancer with the label app.kubernetes.io/name=ingress-nginx.
+defaults of ingress-nginx are assumed. nginx.service of that class, or else the annotations of the only Service of
+type LoadBalancer with the label app.kubernetes.io/name=ingress-nginx, say where TLS ends.
 
 With --logs, requests show which verdicts concern requests that come. Of --from nginx, these are access logs
 of ingress-nginx in its default format, also with what its Pods print beside them. That format has neither
@@ -223,6 +223,9 @@ func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
 		out.options = m.Options(out.objects)
 	}
 	out.objects = out.objects.Taken(out.options)
+	if err == nil && m.From == v1alpha1.DialectNGINX {
+		out.readService()
+	}
 	if err == nil && m.configMap != "" {
 		err = m.readConfigMap(cmd, &out)
 	}

@@ -131,6 +131,10 @@ func TestMigrateFromNGINX(t *testing.T) {
 		"metadata: {name: nginx}\nspec: {hosts: Shared, groups: [{name: edge, namespaceSelector: {}}]}\n---\n"
 	tls := strings.Replace(nginxIngress("a", "a.example.com", "", "/", "/a/"), "  rules:", "  tls: [{hosts: [a.example.com], secretName: a}]\n  rules:", 1)
 	regex := nginxIngress("a", "a.example.com", prefix+`use-regex: "true"`, "/"+strings.Repeat("long", 20))
+	const front = "apiVersion: v1\nkind: Service\nmetadata: {name: front, namespace: edge, labels: {app.kubernetes.io/name: ingress-nginx}, annotations: " +
+		"{service.beta.kubernetes.io/aws-load-balancer-internal: 'true', service.beta.kubernetes.io/aws-load-balancer-ssl-cert: " +
+		"'arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012'}}\n" +
+		"spec: {type: LoadBalancer, ports: [{port: 443}]}\n---\n"
 	rules := nginxIngress("a1", "a1.example.com", prefix+`rewrite-target: "/$1"`, many...)
 	rules += nginxIngress("a2", "a2.example.com", prefix+`rewrite-target: "/$1"`, many...)
 	two := nginxIngress("a", "a.example.com", "", "/a") + nginxIngress("b", "a.example.com", "", "/b")
@@ -151,6 +155,8 @@ func TestMigrateFromNGINX(t *testing.T) {
 		"what to do":                {rules, "aws", "Raise the quota, or divide the Ingresses", ""},
 		"a host of two namespaces":  {two, "aws", "0 of 2 request classes are answered the same on alb; 2 change;", ""},
 		"which a group can share":   {two + class, "aws", "2 of 2 request classes are answered the same on alb; 0 change;", ""},
+		"the Service":               {front + tls, "aws", "Service edge/front is the one of ingress-nginx", "may face the internet"},
+		"where TLS ends":            {front + nginxIngress("a", "a.example.com", "", "/"), "aws", "2 of 100 rules", ""},
 		"and what to do about that": {two, "aws", "list a group in the class, with `hosts: Shared`", ""},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -30,12 +30,36 @@ func (m *migrating) readConfigMap(cmd *cobra.Command, to *side) error {
 	if err := cluster.Get(cmd.Context(), client.ObjectKey{Namespace: namespace, Name: name}, &found); err != nil {
 		return fmt.Errorf("--config-map %s: %w", m.configMap, err)
 	}
-	to.configure(found.Data)
+	to.configure(func(n *v1alpha1.NGINX) { n.Config = found.Data })
 	return nil
 }
 
-// configure gives the classes that are taken over the data of a ConfigMap.
-func (s *side) configure(data map[string]string) {
+// readService gives the classes that are taken over the annotations of the controller's Service, unless they have some.
+func (s *side) readService() {
+	if service := s.serviceOfController(); service != nil {
+		s.configure(func(n *v1alpha1.NGINX) {
+			if n.Service == nil {
+				n.Service = service.Annotations
+			}
+		})
+	}
+}
+
+// serviceOfController returns the Service of ingress-nginx, by the label that its chart gives it; nil if there is none, or several.
+func (s *side) serviceOfController() (found *corev1.Service) {
+	for _, service := range s.objects.Services {
+		if service.Labels[nameLabel] == "ingress-nginx" && service.Spec.Type == corev1.ServiceTypeLoadBalancer {
+			if found != nil {
+				return nil
+			}
+			found = service
+		}
+	}
+	return found
+}
+
+// configure changes what the classes that are taken over say of ingress-nginx.
+func (s *side) configure(change func(*v1alpha1.NGINX)) {
 	s.objects.ClusterLoadBalancerClasses = slices.Clone(s.objects.ClusterLoadBalancerClasses)
 	for _, class := range s.objects.IngressClasses {
 		ref := parametersOf(class)
@@ -52,7 +76,10 @@ func (s *side) configure(data map[string]string) {
 		} else {
 			own = s.objects.ClusterLoadBalancerClasses[at].DeepCopy()
 		}
-		own.Spec.NGINX = &v1alpha1.NGINX{Config: data}
+		if own.Spec.NGINX == nil {
+			own.Spec.NGINX = &v1alpha1.NGINX{}
+		}
+		change(own.Spec.NGINX)
 		s.objects.ClusterLoadBalancerClasses[at] = own
 	}
 }
@@ -61,7 +88,6 @@ func (s *side) configure(data map[string]string) {
 // (docs/guide/service/annotations.md there), and those of the cloud provider before it.
 const (
 	ofLoadBalancers = "service.beta.kubernetes.io/aws-load-balancer-"
-	certificateOf   = ofLoadBalancers + "ssl-cert"
 	schemeOf        = ofLoadBalancers + "scheme"
 	internalOf      = ofLoadBalancers + "internal"
 	nameLabel       = "app.kubernetes.io/name"
@@ -77,14 +103,12 @@ func notesOfController(s *side, configMap string) (out []string) {
 		if spec == nil {
 			continue
 		}
-		if spec.NGINX == nil {
+		if spec.NGINX == nil || spec.NGINX.Config == nil {
 			out = append(out, "The ConfigMap of ingress-nginx was not read, so its defaults are assumed: name it with --config-map, or "+
 				"write its data into nginx.config of ClusterLoadBalancerClass "+class.Name+".")
 		}
-		for _, service := range s.objects.Services {
-			if service.Labels[nameLabel] == "ingress-nginx" && service.Spec.Type == corev1.ServiceTypeLoadBalancer {
-				out = append(out, noteOfService(service, spec)...)
-			}
+		if service := s.serviceOfController(); service != nil {
+			out = append(out, noteOfService(service, spec)...)
 		}
 	}
 	if configMap != "" {
@@ -96,10 +120,7 @@ func notesOfController(s *side, configMap string) (out []string) {
 
 func noteOfService(s *corev1.Service, class *ingress.Class) (out []string) {
 	name := "Service " + s.Namespace + "/" + s.Name
-	if s.Annotations[certificateOf] != "" {
-		out = append(out, name+" ends TLS in front of ingress-nginx ("+certificateOf+"), which sees HTTP alone: what is said here of "+
-			"requests over HTTPS is about those that ingress-nginx gets over HTTPS itself.")
-	}
+	out = append(out, name+" is the one of ingress-nginx: its annotations say where TLS ends.")
 	legacy := s.Annotations[internalOf] // "true", and ranges before
 	internal := s.Annotations[schemeOf] == "internal" || s.Annotations[schemeOf] == "" && legacy != "" && legacy != "false"
 	if scheme := class.Scheme; !internal && scheme != "internet-facing" {

@@ -185,11 +185,11 @@ func TestMigrateLiveFromNGINX(t *testing.T) {
 		Data: map[string]string{"ssl-redirect": "false"}})
 	w.create(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "controller",
 		Labels:      map[string]string{"app.kubernetes.io/name": "ingress-nginx"},
-		Annotations: map[string]string{"service.beta.kubernetes.io/aws-load-balancer-ssl-cert": "arn"}},
+		Annotations: map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 443}}}})
 	for args, want := range map[string][]string{
 		"": {"1 of 2 request classes are answered the same on alb; 1 changes;", "its defaults are assumed: name it with --config-map",
-			"Service default/controller ends TLS in front of ingress-nginx", "Service default/controller may face the internet"},
+			"Service default/controller is the one of ingress-nginx", "Service default/controller may face the internet"},
 		"default/controller": {"2 of 2 request classes are answered the same on alb; 0 change;", "ConfigMap default/controller is the one"},
 		"default/none":       {"--config-map default/none: configmaps \"none\" not found"},
 		"none":               {"write NAMESPACE/NAME"},
