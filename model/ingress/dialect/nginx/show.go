@@ -197,6 +197,9 @@ func (w *World) Differences(q Question) []Cause {
 		}
 		return w.Differences(direct)
 	}
+	if c, is := a.sameRedirect(q, own); is {
+		return []Cause{c}
+	}
 	if a.Status == 400 {
 		return []Cause{{Key: ByNormalising}}
 	}
@@ -223,6 +226,19 @@ func (w *World) Differences(q Question) []Cause {
 		return []Cause{c}
 	}
 	return []Cause{w.causeOf(a, q, own)}
+}
+
+// sameRedirect returns the annotation of a redirect that has the same URL here, but for its code and the query.
+func (a Answer) sameRedirect(q Question, own Result) (Cause, bool) {
+	theirs, _, _ := strings.Cut(a.Result(q).Location, "?")
+	ours, _, _ := strings.Cut(own.Location, "?")
+	at := slices.IndexFunc(a.Via, func(c Cause) bool {
+		return c.Key == Prefix+"permanent-redirect" || c.Key == Prefix+"temporal-redirect"
+	})
+	if at < 0 || theirs != ours {
+		return Cause{}, false
+	}
+	return a.Via[at], true
 }
 
 // causeOf returns what leads to another answer to a request that nginx reads as it was sent.
@@ -312,7 +328,7 @@ func (w *World) onlyInTheClear(ingress, host string) bool {
 func (w *World) asSent(q Question) string {
 	path := q.Path
 	if w.serverOf(strings.TrimSuffix(q.Hostname(), ".")).regex {
-		return path
+		return strings.NewReplacer("%25", "%", "%", "\x01").Replace(path) // a text with % is read as one with %25
 	}
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
