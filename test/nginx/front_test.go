@@ -126,7 +126,7 @@ func many() int {
 func TestTheModelAnswersAsNginx(t *testing.T) {
 	t.Logf("-seed %d", *seed)
 	o := Idle(t)
-	asked, skipped, wrong := 0, 0, 0
+	asked, skipped, located, wrong := 0, 0, 0, 0
 	for i := range many() {
 		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
 		c := RandomCluster(random)
@@ -155,7 +155,13 @@ func TestTheModelAnswersAsNginx(t *testing.T) {
 				continue
 			}
 			asked++
-			got, want := a.Result(q), resultOf(o.Ask(behind(of, r)), q)
+			nginx := o.Ask(behind(of, r))
+			if at := slices.IndexFunc(o.Locations, func(l Location) bool { return l.ID == nginx.Where && !strings.HasPrefix(l.ID, "www ") }); at >= 0 {
+				if located++; o.Locations[at].Ingress != a.Of {
+					t.Errorf("cluster %d: %+v\n is answered by %+v of nginx, and by %q of the model\n%s", *seed+uint64(i), r, o.Locations[at], a.Of, described(&c))
+				}
+			}
+			got, want := a.Result(q), resultOf(nginx, q)
 			if (got.Status == 0 || got.Status == 403) && len(a.To) > 0 && !c.hasPods(a.To[0]) {
 				got = frontend.Result{Status: 503}
 			}
@@ -168,7 +174,7 @@ func TestTheModelAnswersAsNginx(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d asked, %d skipped, %d wrong", asked, skipped, wrong)
+	t.Logf("%d asked, %d of them by a location of the same Ingress, %d skipped, %d wrong", asked, located, skipped, wrong)
 }
 
 // hasPods reports whether a Service of the cluster has Pods.
