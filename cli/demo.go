@@ -16,7 +16,9 @@ in the files, serve the Ingresses there, and follow changes of the files. The st
 for a real cloud, and requests are routed by the rules that these steps made.
 
 With a provider that is another process (--provider NAME=URL), the load balancers are there.
-The demo deletes those that it made when it ends.`
+The demo deletes those that it made when it ends.
+
+A page on this machine shows routes, reasons and plans, as fairlead ui does.`
 
 const demoExamples = `  # The samples, with a command line for curl for each route
   fairlead demo
@@ -52,7 +54,13 @@ func newDemo(with access.Clouds) *cobra.Command {
 			if once {
 				return d.Once(cmd.Context())
 			}
-			return d.Serve(cmd.Context(), cmd.ErrOrStderr())
+			shown := &pageSource{cmd: cmd, with: with, in: in, changed: make(chan struct{})}
+			address, stop, err := shown.start(cmd.Context(), 0)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			return d.Serve(cmd.Context(), cmd.ErrOrStderr(), address+"/now")
 		},
 	}
 	in.ManifestFlags(cmd, samples)

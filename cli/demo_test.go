@@ -158,6 +158,18 @@ func TestDemoFollowsItsFiles(t *testing.T) {
 		ended <- Run(ctx, []string{"demo", "-f", dir}, testProviders(), Streams{Out: &out, Err: &complaints})
 	}()
 	until(t, "serving", func() bool { return out.contains("Watching") })
+	out.mu.Lock()
+	_, rest, _ := strings.Cut(out.text.String(), "in a browser: ")
+	out.mu.Unlock()
+	address, _, _ := strings.Cut(rest, "\n")
+	shown, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(shown.Body); err != nil || !strings.Contains(string(text), "fairlead/shop/web/internal") {
+		t.Errorf("%s shows %s, %v", address, text, err)
+	}
+	_ = shown.Body.Close()
 	if !out.contains("curl -s --connect-to ::127.") || !out.contains("http://a.example.com/") {
 		t.Errorf("no line for curl in\n%s", &out.text)
 	}

@@ -80,29 +80,45 @@ func newUI(with access.Clouds) *cobra.Command {
 
 // serveUI serves the page until the command is interrupted.
 func serveUI(cmd *cobra.Command, u *pageSource, port int, open bool) error {
-	ctx := cmd.Context()
-	if err := u.follow(ctx); err != nil {
+	address, stop, err := u.start(cmd.Context(), port)
+	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
-		return fmt.Errorf("listening on loopback: %w", err)
-	}
-	address := "http://" + listener.Addr().String()
+	defer stop()
 	fmt.Fprintf(cmd.OutOrStdout(), "the page is %s/now, until you press Ctrl-C\n", address)
 	if open {
-		if err := openBrowser(ctx, address+"/now"); err != nil {
+		if err := openBrowser(cmd.Context(), address+"/now"); err != nil {
 			output.Error(cmd.ErrOrStderr(), err)
 		}
 	}
+	<-cmd.Context().Done()
+	return nil
+}
+
+// start serves the page on loopback, and returns its address.
+func (u *pageSource) start(ctx context.Context, port int) (address string, stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	if err := u.follow(ctx); err != nil {
+		cancel()
+		return "", nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		cancel()
+		return "", nil, fmt.Errorf("listening on loopback: %w", err)
+	}
 	server := &http.Server{Handler: page.Handler(u), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving the page: %w", err)
-	}
-	return nil
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // it ends when it is closed
+	}()
+	return "http://" + listener.Addr().String(), func() {
+		cancel()
+		_ = server.Close() // the program ends
+		<-ended
+	}, nil
 }
 
 // openBrowser opens an address in the user's browser.

@@ -84,8 +84,8 @@ func (d *Demo) Once(ctx context.Context) error {
 }
 
 // Serve serves the files until it is interrupted, and follows their changes. A file with errors
-// changes nothing.
-func (d *Demo) Serve(ctx context.Context, complaints io.Writer) error {
+// changes nothing. The address of the page that shows them is printed.
+func (d *Demo) Serve(ctx context.Context, complaints io.Writer, page string) error {
 	changes, err := manifests.Watch(ctx, d.input.Files)
 	if err != nil {
 		return err
@@ -93,7 +93,8 @@ func (d *Demo) Serve(ctx context.Context, complaints io.Writer) error {
 	if err := d.turnAndShow(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n",
+	fmt.Fprintf(d.out, "\nRoutes, reasons and plans in a browser: %s\n", page)
+	fmt.Fprintf(d.out, "Watching %s. Change a file to see the plan; Ctrl-C ends.\n",
 		printable.Line(strings.Join(d.input.Files, ", ")))
 	for range changes {
 		if err := d.turnAndShow(ctx); err != nil && ctx.Err() == nil {
