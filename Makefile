@@ -262,6 +262,10 @@ chromium:
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null || true; fi
 	@[ -n "$$(command -v $(BROWSERS))" ] || echo "None of $(BROWSERS) is in PATH: test/site needs one"
 
+.PHONY: screenshots
+screenshots: chromium ## Take the pictures of the page for the docs
+	go -C test/site test -count 1 -run '^TestPicturesOfThePage$$' -update .
+
 # test/site asks axe-core about accessibility. Its version and its hash are in the lock file.
 .PHONY: axe
 axe: .cache/axe/node_modules/axe-core/axe.min.js

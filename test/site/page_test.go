@@ -2,8 +2,11 @@ package site
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,6 +68,7 @@ func serve(t *testing.T, fairlead, dir string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, fairlead, "ui", "-f", dir)
+	cmd.Dir = "../.."
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -226,6 +230,38 @@ func TestThePageWithoutScripts(t *testing.T) {
 		chromedp.WaitVisible(".answer"), chromedp.Text(".answer", &text))
 	if text != "Service shop/storefront port 80" {
 		t.Errorf("the answer is %q", text)
+	}
+}
+
+var update = flag.Bool("update", false, "write the pictures of the page")
+
+// TestPicturesOfThePage takes the pictures in docs/pictures, and with -update writes them. Fonts differ between machines, so that
+// those that are there have to have the same size.
+func TestPicturesOfThePage(t *testing.T) {
+	ctx := browse(t)
+	quiet(ctx, t)
+	address := serve(t, binary(t), "config/samples")
+	run(ctx, t, "start", network.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(1000, 640, 1, false))
+	for name, view := range map[string]string{
+		"page-now": "/now", "page-routes": "/routes?q=shop.example.com", "page-ask": "/ask?url=http://shop.example.com/cart", "page-plan": "/plan",
+	} {
+		var taken []byte
+		run(ctx, t, name, chromedp.Navigate(address+view), chromedp.Sleep(200*time.Millisecond), chromedp.CaptureScreenshot(&taken))
+		file := "../../docs/pictures/" + name + ".png"
+		if *update {
+			if err := os.WriteFile(file, taken, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		there, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("%v: `make screenshots` makes it", err)
+		}
+		want, errWant := png.DecodeConfig(bytes.NewReader(taken))
+		got, errGot := png.DecodeConfig(bytes.NewReader(there))
+		if errWant != nil || errGot != nil || got.Width != want.Width || got.Height != want.Height {
+			t.Errorf("%s is %d times %d, want %d times %d: `make screenshots` makes it anew", name, got.Width, got.Height, want.Width, want.Height)
+		}
 	}
 }
 
