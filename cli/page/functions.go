@@ -13,13 +13,23 @@ import (
 // This file has what the templates call.
 
 var functions = template.FuncMap{
-	"rows": rows, "tree": tree, "count": count, "noun": noun, "port": port,
+	"rows": rows, "tree": tree, "count": count, "sum": sum, "noun": noun, "port": port,
 	"verb": func(op string) string { verb, _, _ := strings.Cut(op, " "); return verb },
 	"id":   identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
 	"changes": changes, "pair": func(first, second any) pair { return pair{first, second} },
 	"ask": func(address string) template.URL {
 		return template.URL("/ask?url=" + url.QueryEscape(address)) //nolint:gosec // it is escaped
 	},
+}
+
+// sum adds whole numbers.
+func sum(all ...any) (out int64) {
+	for _, v := range all {
+		if n, ok := v.(int64); ok {
+			out += n
+		}
+	}
+	return out
 }
 
 // count returns a number with its noun.
