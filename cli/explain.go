@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/cli/status"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
@@ -40,7 +41,8 @@ The answer is computed twice: from the Ingress specification, and from the rules
 the two differ, Fairlead has a defect, and explain fails.
 
 With --all, explain lists errors, conflicts and routes that no request can reach, and what becomes
-of TargetGroupBindings; targetgroupbinding/NAMESPACE/NAME in place of a URL is one of these. Exit code 0:
+of TargetGroupBindings; targetgroupbinding/NAMESPACE/NAME in place of a URL is one of these, and
+ingress/NAMESPACE/NAME stands for a request for each route of an Ingress. Exit code 0:
 every Ingress is served as asked; 2: one is not, by the severity of --fail-on; 1: error. With
 -o json, one URL is printed as an object, and several as a list. Files without an Ingress are an
 error.
@@ -66,6 +68,9 @@ const explainExamples = `  # Which Service answers this?
 
   # What becomes of an annotation of another controller? What does a reason mean?
   fairlead explain nginx.ingress.kubernetes.io/auth-url AnnotationForeign
+
+  # Which requests reach this Ingress, and what answers them?
+  fairlead explain ingress/shop/shop -f config/samples
 
   # Is this TargetGroupBinding served?
   fairlead explain targetgroupbinding/shop/web --live
@@ -102,8 +107,11 @@ func newExplain(with access.Clouds) *cobra.Command {
 			if err := in.RequireFiles(live); err != nil {
 				return err
 			}
-			bound := bindingsNamed(urls)
-			asked, err := answer.Questions(urls[:len(urls)-len(bound)], method, headers)
+			bound, named := objectsNamed(urls, bindingKind), objectsNamed(urls, ingressKind)
+			if len(bound)+len(named) > 0 {
+				urls = nil
+			}
+			asked, err := answer.Questions(urls, method, headers)
 			if err != nil {
 				return err
 			}
@@ -116,6 +124,8 @@ func newExplain(with access.Clouds) *cobra.Command {
 				err = compiled.explainAll(cmd, format, failOn)
 			case len(bound) > 0:
 				err = compiled.explainBindings(cmd.OutOrStdout(), bound, format)
+			case len(named) > 0:
+				err = compiled.explainIngresses(cmd.OutOrStdout(), named, method, headers, format)
 			default:
 				err = compiled.explainEach(cmd.OutOrStdout(), asked, format)
 			}
@@ -132,8 +142,7 @@ func newExplain(with access.Clouds) *cobra.Command {
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil,
 		"`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
-	cmd.Flags().BoolVar(&all, "all", false,
-		"list errors, conflicts and routes that no request can reach")
+	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that no request can reach")
 	return cmd
 }
 
@@ -178,19 +187,46 @@ func compileFor(
 	return compilation{all, !in.FromFiles(), programs, diagnostics, program.Bindings(all, options, in.FromFiles()), problems, places}, err
 }
 
-// bindingKind begins the name of a TargetGroupBinding in place of a URL.
-const bindingKind = "targetgroupbinding/"
+// What begins the name of an object in place of a URL.
+const (
+	bindingKind = "targetgroupbinding/"
+	ingressKind = "ingress/"
+)
 
-// bindingsNamed returns the TargetGroupBindings that words name, as namespace/name; none unless all words do.
-func bindingsNamed(words []string) []string {
+// objectsNamed returns the objects of a kind that words name, as namespace/name; none unless all words do.
+func objectsNamed(words []string, kind string) []string {
 	var out []string
 	for _, word := range words {
-		if len(word) <= len(bindingKind) || !strings.EqualFold(word[:len(bindingKind)], bindingKind) {
+		if len(word) <= len(kind) || !strings.EqualFold(word[:len(kind)], kind) || !strings.Contains(word[len(kind):], "/") {
 			return nil
 		}
-		out = append(out, word[len(bindingKind):])
+		out = append(out, word[len(kind):])
 	}
 	return out
+}
+
+// explainIngresses prints the answer to a request for each route of Ingresses.
+func (c compilation) explainIngresses(w io.Writer, ingresses []string, method string, headers []string, format output.Format) error {
+	report := status.Of(status.Input{Objects: c.objects, Programs: c.programs, Known: c.knowsEndpoints})
+	var urls []string
+	for _, name := range ingresses {
+		before := len(urls)
+		for _, h := range report.Hosts {
+			for _, r := range append(slices.Clip(h.Routes), h.Default) {
+				if r.Ingress == name && r.URL != "" && !slices.Contains(urls, r.URL) {
+					urls = append(urls, r.URL)
+				}
+			}
+		}
+		if len(urls) == before {
+			return fmt.Errorf("no route of an Ingress %s is served: fairlead explain --all says why", printable.Line(name))
+		}
+	}
+	asked, err := answer.Questions(urls, method, headers)
+	if err != nil {
+		return err
+	}
+	return c.explainEach(w, asked, format)
 }
 
 // explainBindings prints what becomes of some TargetGroupBindings.

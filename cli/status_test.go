@@ -2,8 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cli/answer"
 )
@@ -59,6 +63,19 @@ func TestStatusIsWhatExplainSays(t *testing.T) {
 	}
 }
 
+// TestExplainAnIngress: its name stands for a request for each of its routes.
+func TestExplainAnIngress(t *testing.T) {
+	got := fairlead(t, "explain", "ingress/pay/pages", "-f", sampleFiles)
+	for _, url := range []string{"http://pay.example.com/\n", "https://pay.example.com/\n", "http://pay.example.com/.well-known/acme-challenge\n"} {
+		if !strings.Contains(got.out, url) || strings.Contains(got.out, "shop.example.com") {
+			t.Errorf("there is no %s, or too much:\n%s%s", url, got.out, got.err)
+		}
+	}
+	if got := fairlead(t, "explain", "ingress/pay/none", "-f", sampleFiles); got.code != exitFail || !strings.Contains(got.err, "no route of an Ingress pay/none is served") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestStatusHasWhatIsRefused: a path that loses is beside the one that wins, and an error beside the host that its Ingress names, each
 // with its line.
 func TestStatusHasWhatIsRefused(t *testing.T) {
@@ -81,5 +98,41 @@ func TestStatusHasWhatIsRefused(t *testing.T) {
 	text := fairlead(t, "status", "-f", dir)
 	if text.code != exitDone || !strings.HasPrefix(text.out, "2 load balancers, none needs attention; 4 Ingresses, 3 hosts, 3 routes\n\nfairlead/shop/@all/internal: not known here\n") {
 		t.Errorf("the status is\n%s%s", text.out, text.err)
+	}
+}
+
+// TestPluginsOfK9s runs the command line of each plugin as k9s would, for an Ingress of the samples and files in place of a cluster.
+func TestPluginsOfK9s(t *testing.T) {
+	text, err := os.ReadFile("../examples/k9s/plugins.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Plugins map[string]struct {
+			ShortCut, Description, Command string
+			Scopes, Args                   []string
+			Background                     bool
+		}
+	}
+	if err := yaml.UnmarshalStrict(text, &file); err != nil || len(file.Plugins) != 2 {
+		t.Fatalf("%v: %+v", err, file)
+	}
+	for name, p := range file.Plugins {
+		line, isPiped := strings.CutSuffix(p.Args[len(p.Args)-1], " 2>&1 | less")
+		if p.Command != "sh" || p.Args[0] != "-c" || !isPiped || !slices.Equal(p.Scopes, []string{"ingresses"}) || p.ShortCut == "" || p.Description == "" {
+			t.Errorf("%s: %+v", name, p)
+		}
+		words := strings.Fields(strings.NewReplacer("$NAMESPACE", "shop", "$NAME", "shop", "$CONTEXT", "c").Replace(line))
+		cmd, args, err := newRoot(testProviders()).Find(words[1:])
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := cmd.ParseFlags(args); err != nil { // each flag is one of the command
+			t.Errorf("%s: %v", name, err)
+		}
+		offline := strings.NewReplacer(" --live", " -f "+sampleFiles, " --context c", "", " -n shop", "").Replace(strings.Join(words[1:], " "))
+		if got := fairlead(t, strings.Fields(offline)...); !strings.Contains(got.out, "shop") || got.code == exitFail {
+			t.Errorf("%s: %s: %+v", name, offline, got)
+		}
 	}
 }
