@@ -113,6 +113,7 @@ func newMigrate(with access.Clouds) *cobra.Command {
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format, output.Markdown)
+	htmlFlag(cmd)
 	completeManifests(cmd)
 	cmd.Flags().BoolVar(&in.live, "live", false, "read the Ingresses from the cluster")
 	in.cluster.ConnectionFlags(cmd.Flags())
@@ -166,6 +167,9 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 		report.Attestation, unwritten = m.writeTo(cmd, with, found, places)
 	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
+		return err
+	}
+	if err := writeHTML(cmd, "migrate", report); err != nil {
 		return err
 	}
 	return report.end(&found, unwritten)
