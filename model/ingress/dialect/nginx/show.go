@@ -167,6 +167,9 @@ func (r *writer) showCause(c Cause, q Question, told map[Cause]bool) {
 	}
 	if v.Message == "" {
 		v.Message = changed[BySlash]
+		if strings.HasPrefix(c.Key, Prefix) {
+			v.Message = "some requests are answered in another way"
+		}
 	}
 	at := slices.IndexFunc(r.out.Verdicts, func(v dialect.Verdict) bool { return v.Key == c.Key })
 	switch {
@@ -264,6 +267,11 @@ func (w *World) causeOf(a Answer, q Question, own Result) Cause {
 		if strings.HasPrefix(own.Location, "https:") && (a.Status == 0 || a.Status == 403) && c.Key != Prefix+"ssl-redirect" &&
 			slices.ContainsFunc(a.Via, func(c Cause) bool { return c.Key == Prefix+"ssl-redirect" }) {
 			continue // it is redirected, where nginx has an exception
+		}
+		if c.Key == Prefix+"canary-weight" && slices.ContainsFunc(a.Via, func(o Cause) bool {
+			return o.Ingress == c.Ingress && strings.HasPrefix(o.Key, Prefix+"canary-by-")
+		}) {
+			continue // a header or a cookie was read in another way before
 		}
 		return c
 	}
