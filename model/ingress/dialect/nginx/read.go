@@ -763,13 +763,10 @@ func (r *writer) putAll(own, value string, most int) {
 func (r *writer) covered(host string) bool {
 	ing := r.out.Ingress
 	switch {
-	case r.front.certificates != "":
+	case r.overHTTPS(host): // also where ingress-nginx takes no certificate, as the Ingress is a canary
 		return true
 	case host == "" || !r.World.secure(host):
 		return false
-	}
-	if coveredBy(ing.Spec.TLS, host) {
-		return true
 	}
 	for _, other := range r.withTLS[r.m.Namespace] {
 		if other == r.m {
