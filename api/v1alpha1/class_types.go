@@ -359,7 +359,7 @@ type NGINX struct {
 
 	// CaseFolding says how letters of paths are compared that are expressions to ingress-nginx, which ignores their case. exact
 	// (the default) ignores it, too: each letter takes four of the 128 characters of an expression. lower compares with
-	// the path in lower case, and off with the path as it is written.
+	// the path in lower case, and off, which needs quotes in YAML, with the path as it is written.
 	// +kubebuilder:validation:Enum=exact;lower;off
 	CaseFolding string `json:"caseFolding,omitempty"`
 }
