@@ -20,7 +20,6 @@ import (
 	"fairlead.dev/fairlead/cli/answer"
 	"fairlead.dev/fairlead/cli/comparison"
 	"fairlead.dev/fairlead/cli/flagvalue"
-	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/page"
@@ -159,7 +158,7 @@ func (u *pageSource) follow(ctx context.Context) error {
 	if u.live {
 		changes, err = source.WatchCluster(ctx, u.cluster)
 	} else {
-		changes, err = manifests.Watch(ctx, u.in.Paths())
+		changes, err = source.WatchFiles(ctx, u.in.Paths())
 	}
 	if err != nil {
 		return err

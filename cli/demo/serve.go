@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
@@ -86,7 +85,7 @@ func (d *Demo) Once(ctx context.Context) error {
 // Serve serves the files until it is interrupted, and follows their changes. A file with errors
 // changes nothing. The address of the page that shows them is printed.
 func (d *Demo) Serve(ctx context.Context, complaints io.Writer, page string) error {
-	changes, err := manifests.Watch(ctx, d.input.Files)
+	changes, err := source.WatchFiles(ctx, d.input.Files)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package manifests
+package source
 
 import (
 	"context"
@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"fairlead.dev/fairlead/cli/manifests"
 )
 
-// calm is the time without changes after which files are read: editors and git write several at
+// calmFiles is the time without changes after which files are read: editors and git write several at
 // once.
-const calm = 150 * time.Millisecond
+const calmFiles = 150 * time.Millisecond
 
-// Watch sends once after each burst of changes to the manifests in the paths, and closes the
+// WatchFiles sends once after each burst of changes to the manifests in the paths, and closes the
 // channel when the context ends.
-func Watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
+func WatchFiles(ctx context.Context, paths []string) (<-chan struct{}, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watching files: %w", err)
@@ -52,12 +54,12 @@ func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- stru
 		case <-ctx.Done():
 			return
 		case event := <-watcher.Events:
-			if IsManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
-				rest = time.After(calm)
+			if manifests.IsManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
+				rest = time.After(calmFiles)
 			}
 		case lost := <-watcher.Errors:
 			if lost != nil { // events were lost, so that something may have changed
-				rest = time.After(calm)
+				rest = time.After(calmFiles)
 			}
 		case <-rest:
 			rest = nil
