@@ -44,7 +44,7 @@ var specsOfClasses = map[string]string{
 	"allowedTargetGroups": `{allowedTargetGroups: ["arn:*"]}`,
 	"targetGroupBindings": `{targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["arn:*"]}]}`,
 
-	"nginx": `{dialect: nginx, nginx: {config: {a: b}, service: {a: b}}}`,
+	"nginx": `{dialect: nginx, nginx: {config: {a: b}, service: {a: b}, changed: Refuse, caseFolding: lower}}`,
 
 	"adoption": `{dialect: alb, adoption: {from: alb, clusterName: a, names: [{stack: a, name: a}], only: [a]}}`,
 
