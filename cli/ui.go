@@ -202,11 +202,12 @@ func (u *pageSource) Documents(context.Context) ([]page.Document, error) {
 
 // compile makes the documents: the status and, of files, the plan and what changes since the revision.
 func (u *pageSource) compile() (*compilation, []page.Document, error) {
-	compiled, err := compileFor(u.cmd, &u.in, u.with, u.cluster)
+	in := u.in.Again()
+	compiled, err := compileFor(u.cmd, &in, u.with, u.cluster)
 	if err != nil {
 		return nil, nil, err
 	}
-	report, err := compiled.status(u.cmd, &u.in, u.cluster)
+	report, err := compiled.status(u.cmd, &in, u.cluster)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,7 +236,7 @@ func (u *pageSource) compile() (*compilation, []page.Document, error) {
 // compare compares the files with those of the revision.
 func (u *pageSource) compare() (comparison.Report, error) {
 	from := opposite{base: u.base}
-	before, after, err := from.sides(u.cmd, u.in, nil)
+	before, after, err := from.sides(u.cmd, u.in.Again(), nil)
 	if err != nil {
 		return comparison.Report{}, err
 	}

@@ -138,6 +138,12 @@ func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomiza
 // FirstFile returns the first file or directory that is given.
 func (in *Input) FirstFile() string { return in.Paths()[0] }
 
+// Again returns the same input, to be read once more: the bound of aliases is that of one reading.
+func (in Input) Again() Input {
+	in.budget = new(manifests.Budget)
+	return in
+}
+
 // Paths returns the files and directories that are given.
 func (in *Input) Paths() []string { return slices.Concat(in.Files, in.kustomizations) }
 
