@@ -170,7 +170,7 @@ func TestConditionsOfManyPaths(t *testing.T) {
 			refused = refused || v.Outcome == dialect.Refused && v.Key == "spec.rules"
 		}
 		t.Logf("%s: %d paths in %s", name, rules, took)
-		if refused != c.refused || rules > 40_000 || took > time.Minute {
+		if refused != c.refused || rules > 40_000 || took > 5*time.Minute { // 1 s; with the race detector, beside all of CI, a minute
 			t.Errorf("%s: refused %v, %d paths, in %s", name, refused, rules, took)
 		}
 	}
