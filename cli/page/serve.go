@@ -116,8 +116,8 @@ func (s *server) values(all []Document) (map[string]any, error) {
 func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
+	changed := s.from.Changed()
 	for {
-		changed := s.from.Changed()
 		if err := flush.Flush(); err != nil {
 			return
 		}
@@ -125,6 +125,7 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-changed:
+			changed = s.from.Changed() // before the client reads: it sees what came until then, and is told the rest
 			if _, err := fmt.Fprint(w, "event: change\ndata: -\n\n"); err != nil {
 				return
 			}

@@ -76,4 +76,12 @@ addEventListener("keydown", event => {
   search.focus();
 });
 addCopies();
-if (served) new EventSource("/changes").addEventListener("change", refresh);
+if (served) {
+  const changes = new EventSource("/changes");
+  let opened = false;
+  changes.addEventListener("change", refresh);
+  changes.addEventListener("open", () => { // again: changes may have been missed
+    if (opened) refresh();
+    opened = true;
+  });
+}
