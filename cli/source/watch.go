@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,9 +36,7 @@ func WatchCluster(ctx context.Context, h access.Cluster) (<-chan struct{}, error
 		if !k.Namespaced {
 			namespace = ""
 		}
-		if k.Name != "Secret" { // contents of Secrets change nothing that the page shows
-			go watchKind(ctx, cluster, k, namespace, changed)
-		}
+		go watchKind(ctx, cluster, k, namespace, changed)
 	}
 	out := make(chan struct{})
 	go func() {
@@ -96,9 +93,9 @@ func watchKind(ctx context.Context, cluster client.WithWatch, k manifests.Kind, 
 	}
 }
 
-// watchFrom notes changes since a version, until the API server ends the watch.
+// watchFrom notes changes since a version, until the API server ends the watch. It gets metadata alone: no contents of Secrets.
 func watchFrom(ctx context.Context, cluster client.WithWatch, k manifests.Kind, namespace, version string, note func()) error {
-	list := &unstructured.UnstructuredList{}
+	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))
 	options := &client.ListOptions{Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: version}}
 	watched, err := cluster.Watch(ctx, list, options)
