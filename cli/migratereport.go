@@ -52,7 +52,7 @@ type migrationSummary struct {
 	Annotations outcomes `json:"annotations"`
 	// Classes of requests: with the dialect alb, those that change are at most so many.
 	Classes dialect.Classes `json:"classes"`
-	// ToDecide are the Ingresses that are not served, or in part, until somebody changes them.
+	// ToDecide counts the Ingresses that are not served, or not whole, until they are changed.
 	ToDecide int `json:"toDecide"`
 	// Others are the Ingresses of other classes.
 	Others int `json:"others"`

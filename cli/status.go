@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,7 @@ func newStatus(with access.Clouds) *cobra.Command {
 
 // status returns the report on a compilation, with what the operator of a cluster says.
 func (c compilation) status(cmd *cobra.Command, from *source.Input, cluster access.Cluster) (status.Report, error) {
-	in := status.Input{Objects: c.objects, Programs: c.programs, Diagnostics: append(c.diagnostics, c.bindings...),
+	in := status.Input{Objects: c.objects, Programs: c.programs, Diagnostics: slices.Concat(c.diagnostics, c.bindings),
 		Problems: c.problems, Places: c.places, Known: c.knowsEndpoints, Provider: from.Provider.First()}
 	if c.live {
 		kube, err := cluster.Client()

@@ -194,6 +194,11 @@ func (u *pageSource) Of() string {
 func (u *pageSource) Documents(context.Context) ([]page.Document, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	return u.present()
+}
+
+// present compiles what is there now, unless that is done. The caller holds the lock.
+func (u *pageSource) present() ([]page.Document, error) {
 	if u.documents == nil && u.err == nil {
 		u.compiled, u.documents, u.err = u.compile()
 	}
@@ -251,10 +256,7 @@ func printed(value any) ([]byte, error) {
 }
 
 // Explain is a page.Source.
-func (u *pageSource) Explain(ctx context.Context, q page.Question) (page.Document, error) {
-	if _, err := u.Documents(ctx); err != nil {
-		return page.Document{}, err
-	}
+func (u *pageSource) Explain(_ context.Context, q page.Question) (page.Document, error) {
 	method := q.Method
 	if method == "" {
 		method = http.MethodGet
@@ -270,6 +272,9 @@ func (u *pageSource) Explain(ctx context.Context, q page.Question) (page.Documen
 	}
 	u.mu.Lock() // a table caches what it is asked
 	defer u.mu.Unlock()
+	if _, err := u.present(); err != nil {
+		return page.Document{}, err
+	}
 	answers, err := u.compiled.answers(asked)
 	if err != nil {
 		return page.Document{}, err
