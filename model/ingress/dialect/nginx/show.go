@@ -376,7 +376,7 @@ type asker struct {
 	hosts  map[string]bool
 	seen   map[Cause]bool
 	shows  []shown
-	// changed has the classes of requests of which some are answered in another way; nil if nobody asks for them.
+	// changed has the classes of requests of which some are answered in another way; nil if classes are not counted.
 	changed map[requestClass]bool
 }
 
