@@ -36,6 +36,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/model/adopt"
@@ -236,8 +237,16 @@ func (t *Taker) find(ctx context.Context, handle string) (*lb.Other, error) {
 	return found, err
 }
 
-// Take takes one load balancer over, as far as that is possible now.
-func (t *Taker) Take(ctx context.Context, c Candidate) (Outcome, error) {
+// Take takes one load balancer over, as far as that is possible now. An operator and a command may do so at the same time.
+func (t *Taker) Take(ctx context.Context, c Candidate) (out Outcome, err error) {
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		out, err = t.take(ctx, c)
+		return err
+	})
+	return out, err
+}
+
+func (t *Taker) take(ctx context.Context, c Candidate) (Outcome, error) {
 	_, name := stack(c.Found)
 	r, err := t.recordOf(ctx, c.Found, c.Wanted.LoadBalancer.Key)
 	if err != nil {

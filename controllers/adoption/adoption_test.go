@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -388,28 +388,39 @@ func TestTakenAndGivenBackWhereverItIsCutOff(t *testing.T) {
 	gave := whole.wrote - took
 	t.Logf("%d writes to take, %d to give back", took, gave)
 	for cut := range took + gave {
-		w := newWorld(t)
-		w.left = cut
-		if cut >= took {
-			w.left = -1
-			if err := w.take(); err != nil {
-				t.Fatal(err)
+		for _, again := range []bool{true, false} {
+			if cut == 0 && !again {
+				continue // nothing was written
 			}
-			w.left = cut - took
-			if err := w.release(); !errors.Is(err, errCut) {
-				t.Fatalf("cut off at %d: %v", cut, err)
-			}
-		} else if err := w.take(); !errors.Is(err, errCut) {
-			t.Fatalf("cut off at %d: %v", cut, err)
-		} else if w.left = -1; w.take() != nil || !maps.Equal(w.objects(), taken) {
-			t.Errorf("cut off at %d: %s", cut, cmp.Diff(taken, w.objects()))
-		}
-		w.left = -1
-		if err := w.release(); err != nil {
-			t.Errorf("cut off at %d: %v", cut, err)
-		}
-		if diff := cmp.Diff(before, w.objects()); diff != "" || fmt.Sprint(w.tags) != tags || w.kept() != "" {
-			t.Errorf("cut off at %d, after it was given back: %v %v %s", cut, w.tags, w.records, diff)
+			t.Run(fmt.Sprintf("cut off at %d, taken again %t", cut, again), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				switch w.left = cut; {
+				case cut >= took:
+					w.left = -1
+					if err := w.take(); err != nil {
+						t.Fatal(err)
+					}
+					w.left = cut - took
+					if err := w.release(); !errors.Is(err, errCut) {
+						t.Fatal(err)
+					}
+				default:
+					if err := w.take(); !errors.Is(err, errCut) {
+						t.Fatal(err)
+					}
+					if w.left = -1; again && (w.take() != nil || !maps.Equal(w.objects(), taken)) {
+						t.Error(cmp.Diff(taken, w.objects()))
+					}
+				}
+				w.left = -1
+				if err := w.release(); err != nil {
+					t.Error(err)
+				}
+				if diff := cmp.Diff(before, w.objects()); diff != "" || fmt.Sprint(w.tags) != tags || w.kept() != "" {
+					t.Errorf("after it was given back: %v %v %s", w.tags, w.records, diff)
+				}
+			})
 		}
 	}
 }
@@ -592,37 +603,51 @@ func TestTakenAgainAfterItWasGivenBack(t *testing.T) {
 	}
 }
 
-// TestFinalizersOfOthersStay: those that others add between a read of an object and its change, in both directions.
-func TestFinalizersOfOthersStay(t *testing.T) {
-	for name, change := range map[string]func(*world) error{"taken": (*world).take, "given back": (*world).release} {
+// TestOthersChangeObjectsMeanwhile: a change by others between a read of an object and its change stays, in both directions,
+// and the command ends as if it had come later.
+func TestOthersChangeObjectsMeanwhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*world) error
+		in     client.Object
+	}{
+		"an Ingress, taken":      {(*world).take, &networkingv1.Ingress{}},
+		"an Ingress, given back": {(*world).release, &networkingv1.Ingress{}},
+		"a binding, taken":       {(*world).take, &unstructured.Unstructured{}},
+	} {
 		w := newWorld(t)
-		if name == "given back" {
+		if name == "an Ingress, given back" {
 			if err := w.take(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		added := 0
 		w.meanwhile = func(o client.Object) {
-			if ing, is := o.(*networkingv1.Ingress); is && added == 0 {
-				added++
-				now := &networkingv1.Ingress{}
-				if err := w.kube.Get(t.Context(), client.ObjectKeyFromObject(ing), now); err != nil {
-					t.Fatal(err)
-				}
-				now.Finalizers = append(now.Finalizers, "example.com/third")
-				if err := w.kube.Update(t.Context(), now); err != nil {
-					t.Fatal(err)
-				}
+			if reflect.TypeOf(o) != reflect.TypeOf(c.in) || added > 0 {
+				return
+			}
+			added++
+			now := o.DeepCopyObject().(client.Object)
+			if err := w.kube.Get(t.Context(), client.ObjectKeyFromObject(o), now); err != nil {
+				t.Fatal(err)
+			}
+			if name == "a binding, taken" {
+				now.SetLabels(map[string]string{"ingress.k8s.aws/stack": "all", "example.com/third": "yes"})
+			} else {
+				now.SetFinalizers(append(now.GetFinalizers(), "example.com/third"))
+			}
+			if err := w.kube.Update(t.Context(), now); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if err := change(w); !apierrors.IsConflict(err) {
-			t.Errorf("%s: it overwrites what others have changed: %v", name, err)
-		}
-		if err := change(w); err != nil {
+		if err := c.change(w); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		w.meanwhile = nil
+		if err := w.release(); err != nil {
+			t.Errorf("%s, then given back: %v", name, err)
+		}
 		if all := fmt.Sprint(w.objects()); added != 1 || !strings.Contains(all, "example.com/third") {
-			t.Errorf("%s, the finalizers are %s", name, all)
+			t.Errorf("%s, the objects are %s", name, all)
 		}
 	}
 }

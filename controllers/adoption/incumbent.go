@@ -154,9 +154,8 @@ func (t *Taker) removeBindings(ctx context.Context, all []unstructured.Unstructu
 // removeFinalizers removes finalizers from Ingresses.
 func (t *Taker) removeFinalizers(ctx context.Context, of map[string][]string) error {
 	for name, finalizers := range of {
-		ing := &networkingv1.Ingress{}
-		namespace, short, _ := strings.Cut(name, "/")
-		err := t.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: short}, ing)
+		ing := ingressNamed(name)
+		err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -227,9 +226,8 @@ func (t *Taker) ofController(ctx context.Context, some []string, are bool) (out 
 		}
 	}
 	for _, name := range some {
-		ing := &networkingv1.Ingress{}
-		namespace, short, _ := strings.Cut(name, "/")
-		err := t.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: short}, ing)
+		ing := ingressNamed(name)
+		err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
 		if apierrors.IsNotFound(err) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -21,8 +22,19 @@ import (
 
 // Release gives one load balancer back, as far as that is possible now. members are the Ingresses that ask for it.
 // Without a record, accepted says that what it had cannot be restored.
-func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, members []string, accepted bool) (Outcome, error) {
+func (t *Taker) Release(ctx context.Context, found *lb.Other, key lb.Key, members []string, accepted bool) (out Outcome, err error) {
 	read := t.Now()
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		out, err = t.release(ctx, found, read, key, members, accepted)
+		return err
+	})
+	return out, err
+}
+
+// release does that once. read is when found was read.
+func (t *Taker) release(
+	ctx context.Context, found *lb.Other, read time.Time, key lb.Key, members []string, accepted bool,
+) (Outcome, error) {
 	r, err := t.recordOf(ctx, found, key)
 	if err != nil {
 		return Outcome{}, err
@@ -231,42 +243,50 @@ func (t *Taker) Releasable(ctx context.Context, cloud Asked) ([]lb.Other, error)
 // finalizer.
 func (t *Taker) restore(ctx context.Context, r Record, members []string) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Finalizers)) {
-		if err := t.changeFinalizers(ctx, name, r.Finalizers[name]); err != nil {
+		if err := t.changeFinalizers(ctx, ingressNamed(name), r.Finalizers[name]); err != nil {
 			return err
 		}
 	}
 	for _, name := range members {
-		if err := t.changeFinalizers(ctx, name, nil); err != nil {
+		if err := t.changeFinalizers(ctx, ingressNamed(name), nil); err != nil {
 			return err
 		}
 	}
 	for _, b := range r.Bindings {
 		err := t.Kube.Create(ctx, b.DeepCopy())
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+		if apierrors.IsAlreadyExists(err) { // its removal was cut off, or another client has put it back
+			err = t.changeFinalizers(ctx, b.DeepCopy(), b.GetFinalizers())
+		}
+		if err != nil {
 			return fmt.Errorf("restoring TargetGroupBinding %s/%s: %w", b.GetNamespace(), b.GetName(), err)
 		}
 	}
 	return nil
 }
 
-// changeFinalizers adds finalizers to an Ingress, and removes Fairlead's.
-func (t *Taker) changeFinalizers(ctx context.Context, name string, add []string) error {
-	ing := &networkingv1.Ingress{}
-	namespace, short, _ := strings.Cut(name, "/")
-	err := t.Kube.Get(ctx, client.ObjectKey{Namespace: namespace, Name: short}, ing)
+// changeFinalizers adds finalizers to an object, and removes Fairlead's.
+func (t *Taker) changeFinalizers(ctx context.Context, o client.Object, add []string) error {
+	err := t.Kube.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading Ingress %s: %w", name, err)
+		return fmt.Errorf("reading %s/%s: %w", o.GetNamespace(), o.GetName(), err)
 	}
-	want := slices.DeleteFunc(slices.Clone(ing.Finalizers), func(f string) bool { return f == v1alpha1.IngressFinalizer })
+	want := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == v1alpha1.IngressFinalizer })
 	for _, f := range add {
-		if !slices.Contains(want, f) && ing.DeletionTimestamp == nil { // none can be added to one that is being deleted
+		if !slices.Contains(want, f) && o.GetDeletionTimestamp() == nil { // none can be added to one that is being deleted
 			want = append(want, f)
 		}
 	}
-	return t.setFinalizers(ctx, client.Object(ing), want)
+	return t.setFinalizers(ctx, o, want)
+}
+
+// ingressNamed returns an Ingress that has a name alone: namespace/name.
+func ingressNamed(name string) *networkingv1.Ingress {
+	out := &networkingv1.Ingress{}
+	out.Namespace, out.Name, _ = strings.Cut(name, "/")
+	return out
 }
 
 // Finish deletes what giving a load balancer back would need: the former tags, target groups that no rule names, the
