@@ -146,17 +146,7 @@ func runPlan(
 	}
 	result.diagnostics = diag.Sort(append(result.diagnostics,
 		program.Bindings(result.side.objects, result.side.options, in.FromFiles())...))
-	out := cmd.OutOrStdout()
-	report := program.Report(result.programs, result.diagnostics, result.problems)
-	if show.format != output.Text {
-		if report.Routing, err = result.side.saved(cmd, with); err != nil {
-			return err
-		}
-		err = show.format.Print(out, report)
-	} else {
-		err = printPlans(out, result, show.priorities)
-	}
-	if err = cmp.Or(err, writeHTML(cmd, "plan", report)); err != nil {
+	if err := result.show(cmd, with, show); err != nil {
 		return err
 	}
 	if from.live {
@@ -168,6 +158,26 @@ func runPlan(
 		return errNotServed(reasons)
 	}
 	return result.verdict(show.failOn)
+}
+
+// show prints the plans, and writes the file of --html. The report has what each step changes for requests, so that it is made
+// for programs and pages alone.
+func (p planned) show(cmd *cobra.Command, with access.Clouds, show presentation) error {
+	out := cmd.OutOrStdout()
+	var report program.PlanReport
+	if show.format != output.Text || cmd.Flag("html").Changed {
+		report = program.Report(p.programs, p.diagnostics, p.problems)
+	}
+	var err error
+	if show.format != output.Text {
+		if report.Routing, err = p.side.saved(cmd, with); err != nil {
+			return err
+		}
+		err = show.format.Print(out, report)
+	} else {
+		err = printPlans(out, p, show.priorities)
+	}
+	return cmp.Or(err, writeHTML(cmd, "plan", report))
 }
 
 // verdict returns the error that stands for the exit code.

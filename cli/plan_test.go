@@ -51,7 +51,9 @@ type contract struct {
 			Old  string `json:"old"`
 			New  string `json:"new"`
 		} `json:"settings"` // added to the promise
-		Compared bool `json:"compared"` // added to the promise
+		Compared bool             `json:"compared"` // added to the promise
+		WaitsFor []int            `json:"waitsFor"` // added to the promise
+		Requests *contractEffects `json:"requests"` // added to the promise
 	} `json:"steps"`
 	Proofs []struct {
 		LoadBalancer, Result, Why string
@@ -96,6 +98,47 @@ type contractRule struct {
 		Regex  []string `json:"regex"`
 	} `json:"conditions"`
 	Action map[string]any `json:"action"`
+}
+
+// contractEffects are the requests whose answers a step changes.
+type contractEffects struct {
+	Classes  int  `json:"classes"`
+	Complete bool `json:"complete"`
+	Request  *struct {
+		URL     string              `json:"url"`
+		Method  string              `json:"method"`
+		Headers map[string][]string `json:"headers"`
+		Source  string              `json:"source"`
+	} `json:"request"`
+	Curl   string `json:"curl"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// TestPlanSaysWhatRequestsGetByEachStep adds a path above another one.
+func TestPlanSaysWhatRequestsGetByEachStep(t *testing.T) {
+	before := ingressYAML("web", "a.example.com", "/")
+	more := `{path: /api, pathType: Prefix, backend: {service: {name: web, port: {number: 81}}}}`
+	after := strings.Replace(before, "paths:\n", "paths:\n      - "+more+"\n", 1)
+	files := map[string]string{"ingress.yaml": before, "service.yaml": serviceYAML}
+	state := stateAfter(t, directory(t, files))
+	files["ingress.yaml"] = after
+	report, _ := planJSON(t, "-f", directory(t, files), "--observed", state)
+	var got []string
+	for i, s := range report.Steps {
+		for _, w := range s.WaitsFor {
+			if w < 1 || w > i {
+				t.Errorf("step %d waits for %d", i+1, w)
+			}
+		}
+		if r := s.Requests; r != nil {
+			got = append(got, fmt.Sprintf("%s: %d, %v, %s %s: %s → %s", s.Op, r.Classes, r.Complete, r.Request.Method, r.Curl, r.Before, r.After))
+		}
+	}
+	want := []string{"create rule: 1, true, GET curl http://a.example.com/api: forward shop/web:80 → forward shop/web:81"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%+v", diff, report.Steps)
+	}
 }
 
 // planJSON runs plan and reads what it prints as strictly as the contract says.

@@ -30,6 +30,7 @@ type Program struct {
 	Known        plan.KnownSettings // settings of the load balancer before the plan
 	After        *lb.Observed       // the load balancer after the plan
 
+	before   *lb.Observed // the load balancer before the plan
 	foreign  []planner.ForeignRule
 	matchers map[int32]*lb.Matcher // by port, each made when it is first used
 }
@@ -50,6 +51,11 @@ func (p Program) ForeignRules(in *lb.Observed) map[int32][]int {
 		}
 	}
 	return out
+}
+
+// effects returns what each step of the plan changes for requests. That takes about as long as the plan itself.
+func (p Program) effects() []proof.Effect {
+	return proof.Effects(p.before, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 }
 
 // Matcher returns a matcher that answers requests as the rules on a port do.
@@ -117,7 +123,7 @@ func Compile(
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.Known = plan.SettingsOfRead(seen)
 	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
-	p.After = p.Plan.Fold(seen)
+	p.before, p.After = seen, p.Plan.Fold(seen)
 	return p, nil
 }
 
@@ -141,6 +147,6 @@ func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Progra
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
-	p.After = p.Plan.Fold(seen)
+	p.before, p.After = seen, p.Plan.Fold(seen)
 	return p
 }

@@ -1,8 +1,11 @@
 package program
 
 import (
+	"strings"
+
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/saved"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -96,6 +99,24 @@ type stepReport struct {
 	// Settings are those that the step writes. If Compared is false, those before are not known.
 	Settings []plan.SettingChange `json:"settings"`
 	Compared bool                 `json:"compared"`
+	// WaitsFor are the numbers, from 1, of the steps of the load balancer that have to be done before. Those for which these
+	// wait are left out.
+	WaitsFor []int `json:"waitsFor"`
+	// Requests has what the step changes for requests; it is missing if that is nothing.
+	Requests *effectReport `json:"requests,omitempty"`
+}
+
+// effectReport has the requests that get another answer by a step, in the order of the list. A class is the requests that one
+// rule answers before, and another one after it.
+type effectReport struct {
+	Classes int `json:"classes"`
+	// Complete is false if the search exceeded its budget: there may be more classes.
+	Complete bool `json:"complete"`
+	// Request is a shortest request of the first class, with both answers.
+	Request *compare.Request `json:"request,omitempty"`
+	Curl    string           `json:"curl,omitempty"`
+	Before  string           `json:"before,omitempty"`
+	After   string           `json:"after,omitempty"`
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
@@ -127,13 +148,41 @@ func Report(
 		if p.After.Exists && !p.LoadBalancer.Empty() {
 			r.Settings[p.After.Key] = plan.SettingsOfWanted(p.LoadBalancer)
 		}
-		for i, s := range p.Plan.Print() {
-			settings, compared := plan.Form{Before: p.Known}.Settings(p.Plan.Steps[i].Step)
-			r.Steps = append(r.Steps,
-				stepReport{p.Plan.Key, s, append([]plan.SettingChange{}, settings...), compared})
-		}
+		r.Steps = append(r.Steps, reportSteps(p)...)
 	}
 	return r
+}
+
+func reportSteps(p Program) (out []stepReport) {
+	effects := p.effects()
+	for i, s := range p.Plan.Print() {
+		settings, compared := plan.Form{Before: p.Known}.Settings(p.Plan.Steps[i].Step)
+		one := stepReport{p.Plan.Key, s, append([]plan.SettingChange{}, settings...), compared, []int{}, reportEffect(effects[i])}
+		for _, before := range effects[i].WaitsFor {
+			one.WaitsFor = append(one.WaitsFor, before+1)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func reportEffect(e proof.Effect) *effectReport {
+	if e.Classes == 0 && !e.Unsure {
+		return nil
+	}
+	out := &effectReport{Classes: e.Classes, Complete: !e.Unsure}
+	if e.Classes == 0 {
+		return out
+	}
+	said := func(a *lb.Action) string {
+		if a == nil {
+			return "no listener"
+		}
+		return a.String()
+	}
+	request := compare.Written(strings.ToLower(string(e.Protocol)), e.Request)
+	out.Request, out.Curl, out.Before, out.After = &request, request.Curl(), said(e.Before), said(e.After)
+	return out
 }
 
 func reportLoadBalancer(o *lb.Observed, c lb.Capabilities) loadBalancerReport {
