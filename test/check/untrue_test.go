@@ -162,7 +162,7 @@ func TestProveLooksAgain(t *testing.T) {
 		return looks == 1 && nothing(w, r)
 	})
 	o := soon()
-	o.Timeout = time.Nanosecond
+	o.Timeout, o.CleanupTimeout = time.Nanosecond, time.Minute
 	cloud := at(endpoint, trials.Prefix+"test", func() {})
 	makeGroup(t, cloud)
 	if _, left := trials.Run(t.Context(), cloud, o); len(left) > 0 || looks < 3 {
