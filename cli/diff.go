@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/cli/comparison"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/saved"
@@ -71,6 +72,9 @@ const diffExamples = `  # Two directories
   # The same as a comment on the pull request
   fairlead diff --base origin/main manifests/ -o markdown
 
+  # The same beside the lines of the files, in a workflow of GitHub Actions
+  fairlead diff --base origin/main manifests/ -o github
+
   # The same, where findings that the main branch accepts do not fail
   fairlead diff --base origin/main --accept accepted.yaml manifests/
 
@@ -108,7 +112,7 @@ func newDiff(with access.Clouds) *cobra.Command {
 	}
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
-	output.Flag(cmd, &format, output.Markdown)
+	output.Flag(cmd, &format, output.Markdown, output.SARIFFile, output.GitHub)
 	htmlFlag(cmd)
 	completeManifests(cmd)
 	cmd.Flags().StringVar(&from.base, "base", "", "compare with the same files at this git `REVISION`")
@@ -153,7 +157,7 @@ func runDiff(
 	}
 	report.Accept(from.acceptances)
 	report.AcceptancesChange = from.accepting
-	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
+	if err := after.print(cmd, report, format); err != nil {
 		return err
 	}
 	if err := writeHTML(cmd, "diff", report); err != nil {
@@ -349,9 +353,9 @@ func ofState(file string) (side, error) {
 
 // read reads one configuration, which is empty without Ingresses.
 func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
-	found, options, err := in.Objects(cmd, o.cluster)
+	found, options, places, err := in.Located(cmd, o.cluster)
 	problems, err := manifests.AllLeftOut(err)
-	return side{objects: found, options: options, input: in, problems: problems,
+	return side{objects: found, options: options, input: in, problems: problems, places: places,
 		live: !in.FromFiles()}, err
 }
 
@@ -361,8 +365,19 @@ type side struct {
 	options  ingress.ClassOptions
 	input    source.Input
 	problems manifests.Problems
-	state    *saved.State // nil for objects
-	live     bool         // with the objects of a cluster
+	places   manifests.Places // of the objects in files
+	state    *saved.State     // nil for objects
+	live     bool             // with the objects of a cluster
+}
+
+// print prints a report on what changes with this configuration.
+func (s side) print(cmd *cobra.Command, report comparison.Report, format output.Format) error {
+	if !format.IsOfFindings() {
+		return format.PrintReport(cmd.OutOrStdout(), report, "the comparison")
+	}
+	found := output.FileFindings{All: report.Findings(s.places), Rules: comparison.Rules, Version: operator.Version(),
+		Otherwise: s.input.FirstFile()}
+	return found.Print(cmd.OutOrStdout(), format)
 }
 
 // compareSides compiles both configurations and compares them. If both lack a Secret, they are

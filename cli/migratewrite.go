@@ -549,10 +549,11 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	if err != nil {
 		return fmt.Errorf("--attestation %s: %w", v.attestation, err)
 	}
-	after, _, err := v.read(cmd)
+	after, places, err := v.read(cmd)
 	if err != nil {
 		return err
 	}
+	after.places = places
 	after.objects = made.Renamed.restored(after.objects)
 	assumed := before.state.Assumed
 	if err := before.assumeAll(&after); err != nil {
@@ -576,7 +577,7 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	if !v.live {
 		report.NotCompared = notServed(&v.Input, len(now), notes, "")
 	}
-	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
+	if err := after.print(cmd, report, format); err != nil {
 		return err
 	}
 	switch {

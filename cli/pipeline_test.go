@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file tests what pipelines show beside a change: SARIF and JUnit.
+// This file tests what pipelines show beside a change: SARIF, annotations of GitHub Actions, and JUnit.
 
 // sarifSchema is the JSON Schema of SARIF 2.1.0 by OASIS, from the tests of a linter that golangci-lint has.
 func sarifSchema(t *testing.T) *jsonschema.Schema {
@@ -89,15 +93,50 @@ func TestValidateForCodeScanning(t *testing.T) {
 	if relative.code != exitFail || relative.err != "" || relative.out != absolute.out {
 		t.Errorf("%+v differs from %+v", relative, absolute)
 	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(relative.out))
+	if diff := cmp.Diff([]string{
+		`["apps/bad.yaml",3,"error","AnnotationInvalid"]`,
+		`["broken.yaml",3,"error","Invalid"]`,
+		`["apps/a%20b.yaml",3,"warning","AnnotationUnknown"]`,
+		`["apps/a%20b.yaml",12,"note","ServiceMissing"]`,
+	}, resultsOf(t, schema, relative.out)); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, relative.out)
+	}
+	annotated := fairlead(t, "validate", "-R", dir, "-o", "github")
+	if diff := cmp.Diff([]string{
+		"::error file=apps/bad.yaml,line=3,title=AnnotationInvalid::Ingress shop/bad",
+		"::error file=broken.yaml,line=3,title=Invalid::",
+		"::warning file=apps/a b.yaml,line=3,title=AnnotationUnknown::Ingress shop/web",
+		"::notice file=apps/a b.yaml,line=12,title=ServiceMissing::Ingress shop/web",
+	}, beginnings(annotated.out, "::error file=apps/bad.yaml,line=3,title=AnnotationInvalid::Ingress shop/bad", "::error file=broken.yaml,line=3,title=Invalid::",
+		"::warning file=apps/a b.yaml,line=3,title=AnnotationUnknown::Ingress shop/web", "::notice file=apps/a b.yaml,line=12,title=ServiceMissing::Ingress shop/web")); diff != "" ||
+		annotated.code != exitFail {
+		t.Errorf("exit code %d (-want +got):\n%s\n%s", annotated.code, diff, annotated.out)
+	}
+}
+
+// beginnings returns the lines of a text, each only as far as the wanted one.
+func beginnings(text string, want ...string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, w := range want {
+		if i < len(lines) && strings.HasPrefix(lines[i], w) {
+			lines[i] = w
+		}
+	}
+	return lines
+}
+
+// resultsOf returns the results of a SARIF document that is as the schema and GitHub want it: file, line, level and rule.
+func resultsOf(t *testing.T, schema *jsonschema.Schema, text string) []string {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := schema.Validate(value); err != nil {
-		t.Errorf("%v: %s", err, relative.out)
+		t.Errorf("%v: %s", err, text)
 	}
 	var log sarif
-	if err := json.Unmarshal([]byte(relative.out), &log); err != nil {
+	if err := json.Unmarshal([]byte(text), &log); err != nil {
 		t.Fatal(err)
 	}
 	run, rules := log.Runs[0], map[string]bool{}
@@ -121,13 +160,100 @@ func TestValidateForCodeScanning(t *testing.T) {
 		place, _ := json.Marshal([]any{at.ArtifactLocation.URI, at.Region.StartLine, r.Level, r.RuleID})
 		got = append(got, string(place))
 	}
-	if diff := cmp.Diff([]string{
-		`["apps/a%20b.yaml",3,"warning","AnnotationUnknown"]`,
-		`["apps/a%20b.yaml",12,"note","ServiceMissing"]`,
-		`["apps/bad.yaml",3,"error","AnnotationInvalid"]`,
-		`["broken.yaml",3,"error","Invalid"]`,
-	}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s\n%s", diff, relative.out)
+	return got
+}
+
+// TestDiffBesideLines has a path that moves, a redirect to HTTPS that goes, and an Ingress that goes with its file.
+func TestDiffBesideLines(t *testing.T) {
+	schema := sarifSchema(t)
+	redirected := strings.Replace(ingressYAML("pay", "pay.example.com", "/"), "namespace: shop", `namespace: shop, annotations: {fairlead.dev/ssl-redirect: "443"}`, 1)
+	redirected = strings.Replace(redirected, "spec:\n", "spec:\n  tls: [{hosts: [pay.example.com]}]\n", 1)
+	dir := directory(t, map[string]string{
+		"old/web.yaml": ingressYAML("web", "a.example.com", "/old"), "new/web.yaml": "# A comment\n---\n" + ingressYAML("web", "a.example.com", "/new"),
+		"old/pay.yaml": redirected, "new/pay.yaml": strings.Replace(redirected, `fairlead.dev/ssl-redirect: "443"`, "", 1),
+		"old/gone.yaml":    ingressYAML("gone", "gone.example.com", "/"),
+		"old/service.yaml": serviceYAML, "new/service.yaml": serviceYAML,
+	})
+	t.Chdir(dir)
+	got := fairlead(t, "diff", "old", "new", "-o", "sarif")
+	want := []string{
+		`["new/pay.yaml",11,"error","LessProtected"]`, `["new/pay.yaml",11,"error","LessProtected"]`, // on port 80, and beside port 443
+		`["new",1,"note","RequestsChange"]`,
+		`["new/web.yaml",3,"note","RequestsChange"]`, // where the Ingress is, as no field answers /old
+		`["new/web.yaml",12,"note","RequestsChange"]`,
+		`["new",1,"note","ExposureChanges"]`,
+	}
+	if diff := cmp.Diff(want, resultsOf(t, schema, got.out)); diff != "" || got.code != exitLess {
+		t.Errorf("exit code %d (-want +got):\n%s\n%s%s", got.code, diff, got.out, got.err)
+	}
+	annotations := fairlead(t, "diff", "old", "new", "-o", "github")
+	line, _, _ := strings.Cut(annotations.out, "\n")
+	if !strings.HasPrefix(line, "::error file=new/pay.yaml,line=11,title=LessProtected::fairlead/shop/pay/internal: curl http://pay.example.com/: before redirect 301 https://") ||
+		!strings.Contains(line, "; id: ") || strings.Count(annotations.out, "\n") != len(want) {
+		t.Errorf("the annotations are\n%s", annotations.out)
+	}
+}
+
+// TestVerifyBesideLines has an expectation that an Ingress violates, and one that is violated by no Ingress.
+func TestVerifyBesideLines(t *testing.T) {
+	schema := sarifSchema(t)
+	dir := directory(t, map[string]string{
+		"web.yaml": ingressYAML("web", "a.example.com", "/"), "service.yaml": serviceYAML,
+		"expect.yaml": "expectations:\n- name: not-web\n  requests: {hosts: [a.example.com]}\n  must: {answered: false}\n" +
+			"- name: b-is-served\n  requests: {urls: [http://b.example.com/]}\n  must: {answered: true}\n",
+	})
+	t.Chdir(dir)
+	got := fairlead(t, "verify", "--expect", "expect.yaml", "web.yaml", "service.yaml", "-o", "sarif")
+	want := []string{`["web.yaml",10,"error","ExpectationViolated"]`, `["expect.yaml",5,"error","ExpectationViolated"]`}
+	if diff := cmp.Diff(want, resultsOf(t, schema, got.out)); diff != "" || got.code != exitToDo {
+		t.Errorf("exit code %d (-want +got):\n%s\n%s%s", got.code, diff, got.out, got.err)
+	}
+	annotations := fairlead(t, "verify", "--expect", "expect.yaml", "web.yaml", "service.yaml", "-o", "github")
+	if !strings.HasPrefix(annotations.out, "::error file=web.yaml,line=10,title=ExpectationViolated::not-web: curl http://a.example.com/: ") {
+		t.Errorf("the annotations are\n%s", annotations.out)
+	}
+}
+
+// TestFindingsAreWithinTheLimitsOfGitHub has more findings than GitHub shows, and a text that would begin a command.
+func TestFindingsAreWithinTheLimitsOfGitHub(t *testing.T) {
+	schema := sarifSchema(t)
+	all := output.FileFindings{Rules: output.Reasons(), Otherwise: "a.yaml"}
+	for i := range 5001 {
+		all.All = append(all.All, output.Located{Rule: "Invalid", Severity: diag.Info, File: "a.yaml", Line: i + 1, Message: fmt.Sprint(i)})
+	}
+	for i := range 12 {
+		all.All = append(all.All, output.Located{Rule: "Invalid", Severity: diag.Error, File: "a,b:%.yaml", Line: i + 1, Message: "100%\n::add-mask::x ##[error]y"})
+	}
+	var text strings.Builder
+	if err := all.Print(&text, output.SARIFFile); err != nil {
+		t.Fatal(err)
+	}
+	results := resultsOf(t, schema, text.String())
+	if len(results) != 5000 || !strings.Contains(results[11], `"error"`) || !strings.Contains(results[12], `"note"`) ||
+		!strings.Contains(text.String(), "13 findings of the lowest severity are left out") {
+		t.Errorf("there are %d results, and the first ones are %v", len(results), results[:13])
+	}
+	text.Reset()
+	if err := all.Print(&text, output.GitHub); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for line := range strings.Lines(text.String()) {
+		kind, _, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(line, "::") {
+			kind = "log"
+		}
+		kinds[kind]++
+		if strings.Contains(line, "##[") || strings.HasPrefix(kind, "::add") {
+			t.Errorf("a line is a command: %s", line)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"::error": 10, "::notice": 10, "log": 12 - 9 + 5001 - 9}, kinds); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := "::error file=a%2Cb%3A%25.yaml,line=1,title=Invalid::100%25"; !strings.HasPrefix(text.String(), want) ||
+		!strings.Contains(text.String(), "\n::error title=Fairlead::3 more like these are in the log of this step\n") {
+		t.Errorf("the annotations are\n%.2000s", text.String())
 	}
 }
 

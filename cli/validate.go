@@ -36,8 +36,9 @@ const validateExamples = `  # In a pipeline, on all manifests of a repository
   # For a program to read
   fairlead validate ingress.yaml -o json
 
-  # For code scanning on GitHub
-  fairlead validate -R manifests/ -o sarif > fairlead.sarif`
+  # For code scanning on GitHub, and for a workflow of GitHub Actions
+  fairlead validate -R manifests/ -o sarif > fairlead.sarif
+  fairlead validate -R manifests/ -o github`
 
 func newValidate(with access.Clouds) *cobra.Command {
 	var (
@@ -61,7 +62,7 @@ func newValidate(with access.Clouds) *cobra.Command {
 	}
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
-	output.Flag(cmd, &format, output.SARIFFile)
+	output.Flag(cmd, &format, output.SARIFFile, output.GitHub)
 	failOnFlag(cmd, &failOn, failOnError)
 	completeManifests(cmd)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "",
@@ -125,11 +126,11 @@ func runValidate(
 	diagnostics = program.AmongFiles(diagnostics)
 	v := validation{findingsOf(problems, diagnostics, places), output.TallyOf(diagnostics,
 		len(problems))}
-	switch format {
-	case output.Text:
+	switch {
+	case format == output.Text:
 		err = v.print(cmd.OutOrStdout())
-	case output.SARIFFile:
-		err = format.Print(cmd.OutOrStdout(), v.sarif(in))
+	case format.IsOfFindings():
+		err = v.located(in).Print(cmd.OutOrStdout(), format)
 	default:
 		err = format.Print(cmd.OutOrStdout(), v)
 	}
@@ -164,14 +165,14 @@ func findingsOf(
 	return out
 }
 
-// sarif returns the findings for code scanning.
-func (v validation) sarif(in *source.Input) any {
-	var all []output.Located
+// located returns the findings for pipelines.
+func (v validation) located(in *source.Input) output.FileFindings {
+	out := output.FileFindings{Rules: output.Reasons(), Version: operator.Version(), Otherwise: in.FirstFile()}
 	for _, f := range v.Findings {
-		all = append(all, output.Located{Reason: f.Reason, Severity: f.Severity, File: f.File, Line: f.Line,
+		out.All = append(out.All, output.Located{Rule: string(f.Reason), Severity: f.Severity, File: f.File, Line: f.Line,
 			Object: f.Source, Message: f.Message})
 	}
-	return output.SARIF(all, operator.Version(), in.FirstFile())
+	return out
 }
 
 // print prints the findings for people: a line for each, in the form of compilers, and a summary. Warnings

@@ -50,8 +50,9 @@ const verifyExamples = `  # The manifests of a repository
   # Manifests that were written by migrate, after edits
   fairlead verify --provider aws migrated/ --attestation attested.json
 
-  # A comment on a pull request, and a report of tests for GitLab
+  # A comment on a pull request, annotations in GitHub Actions, and a report of tests for GitLab
   fairlead verify manifests/ --expect expectations.yaml -o markdown
+  fairlead verify manifests/ --expect expectations.yaml -o github
   fairlead verify manifests/ --expect expectations.yaml -o junit > fairlead.xml`
 
 // verified has the expectations and objects to verify.
@@ -86,7 +87,7 @@ func newVerify(with access.Clouds) *cobra.Command {
 	}
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
-	output.Flag(cmd, &format, output.Markdown, output.JUnitFile)
+	output.Flag(cmd, &format, output.Markdown, output.SARIFFile, output.GitHub, output.JUnitFile)
 	htmlFlag(cmd)
 	completeManifests(cmd)
 	cmd.Flags().StringArrayVar(&in.expectations, "expect", nil, "`FILE` with expectations, or with "+
@@ -135,9 +136,12 @@ func runVerify(
 	for _, p := range found.problems {
 		report.NotChecked = append(report.NotChecked, "not read: "+p.Error())
 	}
-	if format == output.JUnitFile {
+	switch {
+	case format == output.JUnitFile:
 		err = output.JUnit(cmd.OutOrStdout(), "fairlead verify", report.testCases())
-	} else {
+	case format.IsOfFindings():
+		err = report.located(places, in.expectations[0]).Print(cmd.OutOrStdout(), format)
+	default:
 		err = format.PrintReport(cmd.OutOrStdout(), report, "the verification")
 	}
 	err = cmp.Or(err, writeHTML(cmd, "verify", report))

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/expect"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
@@ -157,6 +159,45 @@ func (r verifyReport) testCases() []output.TestCase {
 		all = append(all, output.TestCase{Name: "all is checked", Error: strings.Join(r.NotChecked, "\n")})
 	}
 	return all
+}
+
+// These are the rules of findings of verify.
+const (
+	notAsExpected = "ExpectationViolated"
+	notDecided    = "NotDecided"
+	notChecked    = "NotChecked"
+)
+
+// located returns what does not hold for pipelines: each violation at the field of the Ingress that answers or, if none
+// does or it is in no file, at the expectation. What has no file is at one that is given.
+func (r verifyReport) located(places manifests.Places, otherwise string) output.FileFindings {
+	out := output.FileFindings{Version: operator.Version(), Otherwise: otherwise, Rules: []output.Rule{
+		{ID: notAsExpected, Meaning: "Requests are answered otherwise than an expectation says.",
+			Remedy: "Change the Ingress, or the expectation if it is out of date."},
+		{ID: notDecided, Meaning: "Whether an expectation holds was not decided within the budget.",
+			Remedy: "Split hosts with many globs and conditions, or have the expectation name fewer requests."},
+		{ID: notChecked, Meaning: "Less was checked than the caller expects.", Remedy: "Do what the message says."},
+	}}
+	for _, e := range r.Expectations {
+		one := output.Located{Rule: notAsExpected, Severity: diag.Error, Object: e.Name}
+		for _, v := range e.Violations {
+			one.File, one.Line = e.File, e.Line
+			if at, known := places.Of("Ingress "+v.Answer.Ingress, v.Source.Field); known {
+				one.File, one.Line = at.File, at.Line
+			}
+			one.Message = fmt.Sprintf("%s: %s; answer: %s; why: %s", v.Curl, strings.Join(v.Problems, ", "), inWords(v), v.Answer.Why)
+			one.ID = e.Name + "\x00" + string(v.LoadBalancer) + "\x00" + v.Curl
+			out.All = append(out.All, one)
+		}
+		for _, u := range e.Undecided {
+			out.All = append(out.All, output.Located{Rule: notDecided, Severity: diag.Warning, File: e.File, Line: e.Line,
+				Object: e.Name, Message: undecided(u)})
+		}
+	}
+	for _, why := range r.NotChecked {
+		out.All = append(out.All, output.Located{Rule: notChecked, Severity: diag.Error, Message: why})
+	}
+	return out
 }
 
 func verdict(colour output.Palette, v expect.Verdict) string {

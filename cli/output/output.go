@@ -30,6 +30,7 @@ const (
 	// Few commands have these.
 	Markdown  Format = "markdown" // for comments on pull requests
 	SARIFFile Format = "sarif"    // for code scanning
+	GitHub    Format = "github"   // for annotations in GitHub Actions
 	JUnitFile Format = "junit"    // for reports of tests
 )
 
@@ -74,6 +75,9 @@ type Report interface {
 	Text(Palette) string
 	Markdown() string
 }
+
+// IsOfFindings reports whether a format has findings alone: FileFindings prints it.
+func (f Format) IsOfFindings() bool { return f == SARIFFile || f == GitHub }
 
 // PrintReport prints a report in its form for people or for programs. An error names the report.
 func (f Format) PrintReport(w io.Writer, r Report, named string) error {

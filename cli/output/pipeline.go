@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/xml"
@@ -9,63 +10,149 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file prints what pipelines show beside the files of a change: SARIF for findings in files, and
+// This file prints what pipelines show beside the files of a change: SARIF and annotations for findings in files, and
 // JUnit for what holds or not.
 
 // A Located is a finding in a file.
 type Located struct {
-	Reason   diag.Reason
+	Rule     string // the ID of one
 	Severity diag.Severity
-	File     string // as it was named, or its URL
+	File     string // as it was named, or its URL; empty for none
 	Line     int
 	Object   string
 	Message  string
+	// ID is what stays the same when the finding moves; empty: all of the above but its place.
+	ID string
 }
 
-// SARIF returns findings as SARIF 2.1.0, with the properties that GitHub requires:
-// https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support. The rules
-// are all reasons. A finding without a file is at one that is given, since GitHub refuses it otherwise.
-func SARIF(findings []Located, version, otherwise string) any {
+// A Rule is what findings have in common.
+type Rule struct{ ID, Meaning, Remedy string }
+
+// Reasons are the rules of diagnostics.
+func Reasons() (out []Rule) {
+	for _, r := range diag.Reasons {
+		out = append(out, Rule{string(r.Reason), r.Meaning, r.Remedy})
+	}
+	return out
+}
+
+// FileFindings are the findings of a command.
+type FileFindings struct {
+	All   []Located
+	Rules []Rule
+	// Version is that of Fairlead.
+	Version string
+	// Otherwise is the file for findings without one, since code scanning refuses those.
+	Otherwise string
+}
+
+// These are the limits of GitHub: of the results of a run, code scanning keeps those of the highest severity
+// (https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/troubleshoot-sarif-uploads/results-exceed-limit),
+// and a step of a workflow shows so many annotations of each severity
+// (https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md#limitations).
+const (
+	mostResults     = 5000
+	mostAnnotations = 10
+)
+
+// Print prints findings as SARIF or as annotations, errors first.
+func (f FileFindings) Print(w io.Writer, format Format) error {
+	rank := map[diag.Severity]int{diag.Error: 0, diag.Warning: 1, diag.Info: 2}
+	f.All = slices.SortedStableFunc(slices.Values(f.All), func(a, b Located) int {
+		return cmp.Compare(rank[a.Severity], rank[b.Severity])
+	})
+	if format == SARIFFile {
+		return format.Print(w, f.sarif())
+	}
+	_, err := io.WriteString(w, f.annotations())
+	if err != nil {
+		return fmt.Errorf("printing annotations: %w", err)
+	}
+	return nil
+}
+
+// annotations returns findings as commands of GitHub Actions
+// (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands). Where there are more of a severity
+// than are shown, the last one that is shown counts them, and they are lines of the log.
+func (f FileFindings) annotations() string {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	count, printed := map[diag.Severity]int{}, map[diag.Severity]int{}
+	for _, one := range f.All {
+		count[one.Severity]++
+	}
+	var b strings.Builder
+	for _, one := range f.All {
+		kind := map[diag.Severity]string{diag.Error: "error", diag.Warning: "warning", diag.Info: "notice"}[one.Severity]
+		text := printable.Line(one.text())
+		printed[one.Severity]++
+		if n := count[one.Severity]; n > mostAnnotations && printed[one.Severity] >= mostAnnotations {
+			if printed[one.Severity] == mostAnnotations {
+				fmt.Fprintf(&b, "::%s title=Fairlead::%d more like these are in the log of this step\n", kind, n-mostAnnotations+1)
+			}
+			fmt.Fprintf(&b, "%s\n", printable.Line(fmt.Sprintf("%s:%d: %s %s %s", one.File, one.Line, one.Severity, one.Rule, one.text())))
+			continue
+		}
+		place := ""
+		if one.File != "" {
+			place = fmt.Sprintf("file=%s,line=%d,", property.Replace(printable.Line(relative(one.File))), one.Line)
+		}
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", kind, place, property.Replace(one.Rule), data.Replace(text))
+	}
+	return b.String()
+}
+
+// text is what a finding says of an object.
+func (l Located) text() string { return strings.TrimPrefix(l.Object+": "+l.Message, ": ") }
+
+// sarif returns findings as SARIF 2.1.0, with the properties that GitHub requires:
+// https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support. The rules are all that there are.
+func (f FileFindings) sarif() any {
 	log := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{{
-		Tool: sarifTool{sarifDriver{Name: "Fairlead", Version: version}}, Results: []sarifResult{},
+		Tool: sarifTool{sarifDriver{Name: "Fairlead", Version: f.Version}}, Results: []sarifResult{},
 	}}}
 	run := &log.Runs[0]
-	for _, r := range diag.Reasons {
+	for _, r := range f.Rules {
 		first, _, _ := strings.Cut(r.Meaning, ". ")
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			ID: r.Reason, Name: r.Reason, Short: sarifText{strings.TrimSuffix(first, ".") + "."},
+			ID: r.ID, Name: r.ID, Short: sarifText{strings.TrimSuffix(first, ".") + "."},
 			Full: sarifText{r.Meaning}, Help: sarifText{r.Remedy},
 		})
 	}
+	if more := len(f.All) - mostResults; more > 0 {
+		run.Invocations = []sarifInvocation{{true, []sarifNotification{{"warning", sarifText{fmt.Sprintf(
+			"%d findings of the lowest severity are left out: code scanning keeps %d of a run", more, mostResults)}}}}}
+		f.All = f.All[:mostResults]
+	}
 	same := map[string]int{}
-	for _, f := range findings {
-		if f.File == "" {
-			f.File, f.Line = otherwise, 1
+	for _, one := range f.All {
+		if one.File == "" {
+			one.File, one.Line = f.Otherwise, 1
 		}
-		sum := sha256.Sum256([]byte(strings.Join([]string{string(f.Reason), f.Object, f.Message}, "\x00")))
+		sum := sha256.Sum256([]byte(one.Rule + "\x00" + cmp.Or(one.ID, one.Object+"\x00"+one.Message)))
 		text := hex.EncodeToString(sum[:8])
-		same[f.File+text]++
+		same[one.File+text]++
 		var at sarifLocation
-		at.Physical.File.URI = uriOf(f.File)
-		at.Physical.Region = sarifRegion{f.Line, 1, f.Line, 1}
+		at.Physical.File.URI = uriOf(one.File)
+		at.Physical.Region = sarifRegion{max(1, one.Line), 1, max(1, one.Line), 1}
 		run.Results = append(run.Results, sarifResult{
-			Rule: f.Reason, Level: sarifLevels[f.Severity],
-			Message:      sarifText{strings.TrimPrefix(f.Object+": "+f.Message, ": ")},
+			Rule: one.Rule, Level: sarifLevels[one.Severity], Message: sarifText{one.text()},
 			Locations:    []sarifLocation{at},
-			Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", text, same[f.File+text])},
+			Fingerprints: map[string]string{"primaryLocationLineHash": fmt.Sprintf("%s:%d", text, same[one.File+text])},
 		})
 	}
 	return log
 }
 
-// uriOf returns the URI of a file, relative to the directory that the command runs in if it is there.
-func uriOf(file string) string {
+// relative returns the path of a file from the directory that the command runs in, if it is there.
+func relative(file string) string {
 	if strings.Contains(file, "://") {
 		return file
 	}
@@ -74,8 +161,16 @@ func uriOf(file string) string {
 		filepath.IsLocal(inside) {
 		file = inside
 	}
-	uri := url.URL{Path: filepath.ToSlash(filepath.Clean(file))}
-	if filepath.IsAbs(file) {
+	return filepath.ToSlash(filepath.Clean(file))
+}
+
+// uriOf returns the URI of a file, relative to the directory that the command runs in if it is there.
+func uriOf(file string) string {
+	if strings.Contains(file, "://") {
+		return file
+	}
+	uri := url.URL{Path: relative(file)}
+	if filepath.IsAbs(uri.Path) {
 		uri.Scheme = "file"
 	}
 	return uri.String()
@@ -92,8 +187,17 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
-		Results []sarifResult `json:"results"`
+		Tool        sarifTool         `json:"tool"`
+		Invocations []sarifInvocation `json:"invocations,omitempty"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifInvocation struct {
+		Successful    bool                `json:"executionSuccessful"`
+		Notifications []sarifNotification `json:"toolExecutionNotifications"`
+	}
+	sarifNotification struct {
+		Level   string    `json:"level"`
+		Message sarifText `json:"message"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -104,17 +208,17 @@ type (
 		Rules   []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID    diag.Reason `json:"id"`
-		Name  diag.Reason `json:"name"`
-		Short sarifText   `json:"shortDescription"`
-		Full  sarifText   `json:"fullDescription"`
-		Help  sarifText   `json:"help"`
+		ID    string    `json:"id"`
+		Name  string    `json:"name"`
+		Short sarifText `json:"shortDescription"`
+		Full  sarifText `json:"fullDescription"`
+		Help  sarifText `json:"help"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
 	}
 	sarifResult struct {
-		Rule         diag.Reason       `json:"ruleId"`
+		Rule         string            `json:"ruleId"`
 		Level        string            `json:"level"`
 		Message      sarifText         `json:"message"`
 		Locations    []sarifLocation   `json:"locations"`
