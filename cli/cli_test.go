@@ -115,7 +115,7 @@ spec:
 // until waits for something that another goroutine does.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for !holds() {
 		select {

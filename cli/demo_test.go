@@ -229,7 +229,7 @@ func TestDemoEndsWhereStepsDoNotShow(t *testing.T) {
 					return misreporter{cloud, c.report}, err
 				}
 			})
-			ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, end := context.WithTimeout(t.Context(), time.Minute)
 			defer end()
 			var out, complaints notebook
 			code := Run(ctx, []string{"demo", "--once", "-f", dir}, with, Streams{Out: &out, Err: &complaints})

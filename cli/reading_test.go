@@ -153,7 +153,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 		syscall.Mkfifo(filepath.Join(dir, "c.yaml"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	done := make(chan said, 1)
 	go func() { done <- fairlead(t, "validate", dir) }()

@@ -59,7 +59,7 @@ func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
 				if err := caches.Add(&networkingv1.Ingress{}); err != nil {
 					t.Fatal(err)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				for range 2 { // of two loops, the second one asks nothing
 					if err := (CaughtUp[string]{caches}).Start(ctx, nil); err != nil {
@@ -287,7 +287,7 @@ func TestAKindThatTheClusterLacksDelaysNoTerm(t *testing.T) {
 		if err := caches.Add(&alb.IngressClassParams{}); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		begin := CaughtUp[string]{caches}
 		if err := begin.Start(ctx, nil); err != nil {

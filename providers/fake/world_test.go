@@ -47,7 +47,7 @@ func eventually(t testing.TB, try func() error) {
 	t.Helper()
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		err := try()
 		if err == nil {
@@ -189,7 +189,7 @@ func dial(t *testing.T, address string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return conn

@@ -87,7 +87,7 @@ func (f *feature) send(t *testing.T, method, text string) answer {
 	if host == "" {
 		at.Scheme, at.Host = "http", f.address
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, at.String(), http.NoBody)
 	if err != nil {

@@ -234,7 +234,7 @@ func TestPlanEndsWhenItIsTold(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s: it ends as if there were nothing to do", signal)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%s: it goes on", signal)
 			_ = command.Process.Kill()
 			t.Log(<-ended)
