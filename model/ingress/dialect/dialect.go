@@ -26,7 +26,7 @@ type Input struct {
 	Service func(name string) *corev1.Service
 	// Parameters are what an object beside the class says; nil for none.
 	Parameters *Parameters
-	// Beside are the other Ingresses of the class in the Ingress's namespace, oldest first.
+	// Beside are the other Ingresses of the class in the Ingress's namespace, oldest first; none where there is a World.
 	Beside []*networkingv1.Ingress
 	// World is what the front end makes of all Ingresses of the class that one means something for; nil if it makes nothing.
 	World any
@@ -58,6 +58,8 @@ type Reading struct {
 	Fields   map[string]string
 	Verdicts []Verdict
 	Classes  Classes
+	// Example returns a request that a path is about, by the author's field, or one about the Ingress for ""; nil if none is known.
+	Example func(field string) (request compare.Request, is bool)
 }
 
 // Classes counts classes of requests: a path of an Ingress on its host is one over HTTP, and another one over HTTPS.
