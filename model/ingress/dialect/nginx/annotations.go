@@ -224,6 +224,8 @@ var rows = []row{
 	{"affinity", readAffinity},
 	{"default-backend", readDefaultBackend},
 	{"enable-cors", readCORS},
+	{"auth-url " + besideAuthURL, readAuthURL},
+	{"auth-type " + besideAuthType, readAuthType},
 	{"ssl-passthrough", readTLS},
 }
 
@@ -365,7 +367,12 @@ func readRanges(a *annotated) {
 			return
 		}
 		list, all := rangesIn(value)
-		if !all {
+		switch {
+		case strings.TrimSpace(value) == "":
+			s.denied = name
+			a.say(name, dialect.Same, "it has no value, and each request is answered 503, as with ingress-nginx: list ranges, or remove it")
+			return
+		case !all:
 			s.denied = name
 			a.say(name, dialect.Same, "its value is invalid, and each request is answered 503, as with ingress-nginx")
 			return
@@ -379,8 +386,13 @@ func readRanges(a *annotated) {
 	}
 	read(name, &s.allow)
 	for _, other := range []string{"allowlist-source-range", "whitelist-source-range"} {
-		if _, is := a.Annotations[Prefix+other]; is && other != name {
+		_, is := a.Annotations[Prefix+other]
+		_, first := a.Annotations[Prefix+name]
+		switch {
+		case is && other != name && first:
 			a.say(other, dialect.Same, "%s goes first, as with ingress-nginx", Prefix+name)
+		case is && other != name: // an alias without a value is not read: parser/validators.go, checkAnnotation
+			a.say(other, dialect.Same, "it has no value, and no effect, as with ingress-nginx")
 		}
 	}
 	read("denylist-source-range", &s.deny)
@@ -533,6 +545,46 @@ func readCORS(a *annotated) {
 	a.say("enable-cors", dialect.Same, "")
 }
 
+// The annotations that say more about auth-url, and about auth-type. Without these they are not read (authreq/main.go, auth/main.go).
+const (
+	besideAuthURL = "auth-signin auth-signin-redirect-param auth-method auth-response-headers auth-request-redirect auth-cache-key " +
+		"auth-cache-duration auth-proxy-set-headers auth-always-set-cookie auth-keepalive auth-keepalive-requests " +
+		"auth-keepalive-share-vars auth-keepalive-timeout"
+	besideAuthType = "auth-realm auth-secret auth-secret-type"
+)
+
+func readAuthURL(a *annotated) {
+	a.authentication("auth-url", besideAuthURL, "an ALB asks no other service: `authenticate` of a Backend has users sign in with "+
+		"OIDC, Cognito or a JWT")
+}
+
+func readAuthType(a *annotated) {
+	a.authentication("auth-type", besideAuthType, "an ALB has no passwords of its own: `authenticate` of a Backend has users sign in "+
+		"with OIDC, Cognito or a JWT")
+}
+
+// authentication refuses an annotation that has clients authenticate, and those that say more about it. With ingress-nginx, one
+// without a value asks for nothing.
+func (a *annotated) authentication(name, beside, why string) {
+	_, how := a.text(name, strict[name])
+	switch how {
+	case invalid:
+		a.ignores(name)
+	case good:
+		a.say(name, dialect.Refused, "%s", why)
+	case empty:
+		a.say(name, dialect.Same, "it has no value, and asks for nothing, as with ingress-nginx")
+	}
+	for _, other := range strings.Fields(beside) {
+		switch _, is := a.Annotations[Prefix+other]; {
+		case is && how == good:
+			a.say(other, dialect.Refused, "%s", why)
+		case is:
+			a.say(other, dialect.Same, "without %s it has no effect, as with ingress-nginx", Prefix+name)
+		}
+	}
+}
+
 func readTLS(a *annotated) {
 	if a.flagOrIgnored("ssl-passthrough", &a.out.passthrough) && a.out.passthrough {
 		a.say("ssl-passthrough", dialect.Refused, "an ALB ends TLS itself: a Service of type LoadBalancer with an NLB passes it on")
@@ -640,13 +692,7 @@ var alone = []struct {
 	message       string
 	unless        func(value string) bool // the value has no effect
 }{
-	{"auth-url auth-signin auth-signin-redirect-param auth-method auth-response-headers auth-request-redirect auth-cache-key " +
-		"auth-cache-duration auth-proxy-set-headers auth-always-set-cookie auth-keepalive auth-keepalive-requests " +
-		"auth-keepalive-share-vars auth-keepalive-timeout", "", dialect.Refused, "an ALB asks no other service: `authenticate` of a " +
-		"Backend has users sign in with OIDC, Cognito or a JWT", nil},
 	{"enable-global-auth", "", dialect.Same, "", nil},
-	{"auth-type auth-realm auth-secret auth-secret-type", "", dialect.Refused, "an ALB has no passwords of its own: `authenticate` of " +
-		"a Backend has users sign in with OIDC, Cognito or a JWT", nil},
 	{"satisfy", "", dialect.Same, "", nil}, // it is about authentication, which is refused
 	{"auth-tls-secret auth-tls-verify-client auth-tls-verify-depth auth-tls-error-page auth-tls-match-cn " +
 		"auth-tls-pass-certificate-to-upstream", "", dialect.Refused, "an ALB verifies clients on a whole port, with a trust store: " +

@@ -88,6 +88,11 @@ func verdictOf(name, value string) dialect.Verdict {
 		all = append(all, canary)
 		ing = canary
 	}
+	for _, of := range []string{"auth-url", "auth-type"} { // which others say more about
+		if strings.HasPrefix(name, "auth-") && !strings.HasPrefix(name, "auth-tls-") && name != of {
+			ing.Annotations[nginx.Prefix+of] = examples[of]
+		}
+	}
 	if strings.HasSuffix(name, "-code") {
 		ing.Annotations[nginx.Prefix+strings.TrimSuffix(name, "-code")] = "https://example.com/"
 	}
