@@ -567,6 +567,9 @@ func (s *server) textOf(l *location) string {
 
 // normalise returns a path as nginx compares it: src/http/ngx_http_parse.c, ngx_http_parse_complex_uri, with merge_slashes on.
 func normalise(raw string) (string, bool) {
+	if strings.HasPrefix(raw, "/") && !strings.Contains(raw, "%") && !strings.Contains(raw, "//") && !strings.Contains(raw, "/.") {
+		return raw, true // as most are
+	}
 	var out []byte
 	for i := 0; i < len(raw); i++ {
 		c := raw[i]

@@ -2,6 +2,7 @@ package nginx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 
 // A requestClass is a path of an Ingress on a host: over HTTP, or over HTTPS where nginx has a certificate.
 type requestClass struct {
-	*server
-	of     *member
+	host   string // of the server
+	of     string // the Ingress
 	field  string // of the Ingress
 	secure bool
 }
@@ -22,10 +23,9 @@ type requestClass struct {
 // Classes counts the classes of requests of all Ingresses, by namespace/name.
 func (w *World) Classes() map[string]dialect.Classes {
 	changed := map[requestClass]bool{}
-	for _, r := range w.writers {
-		if r.m.ignored == "" && !r.out.Refuses() {
-			a := asker{World: w, m: r.m, client: anyClient, hosts: map[string]bool{}, seen: map[Cause]bool{}, changed: changed}
-			a.askAll()
+	for key, r := range w.writers {
+		if !w.Refuses(key) {
+			maps.Copy(changed, r.changed)
 		}
 	}
 	out := map[string]dialect.Classes{}
@@ -36,14 +36,14 @@ func (w *World) Classes() map[string]dialect.Classes {
 }
 
 // noteChange notes that requests of a class are answered in another way. What nginx does by itself is told apart.
-func (w *World) noteChange(c Cause, q Question, changed map[requestClass]bool) {
+func (a *asker) noteChange(c Cause, q Question) {
 	uri, ok := normalise(q.Path)
 	if c.Ingress == "" || !ok {
 		return
 	}
-	s := w.serverOf(strings.TrimSuffix(q.Hostname(), "."))
+	s := a.serverOf(strings.TrimSuffix(q.Hostname(), "."))
 	if l, _ := s.find(uri, false); l != nil && l.of != nil {
-		changed[requestClass{s, l.of, l.field, q.Secure}] = true
+		a.changed[requestClass{s.host, l.of.key(), l.field, q.Secure}] = true
 	}
 }
 
@@ -54,7 +54,7 @@ func (w *World) classesOf(r *writer, changed map[requestClass]bool) (out dialect
 	for _, s := range r.m.at {
 		host := exampleHost(s)
 		for _, l := range s.locations {
-			c := requestClass{s, r.m, l.field, false}
+			c := requestClass{s.host, r.m.key(), l.field, false}
 			if l.of != r.m || l.field == "" || counted[c] || !s.regex && !l.reachable || s.before(l) != nil {
 				continue // one of another Ingress, or one that no request reaches
 			}
@@ -85,23 +85,32 @@ func exampleHost(s *server) string {
 
 // showRefused gives the refusals of an Ingress a request that is not served.
 func (w *World) showRefused(r *writer) {
-	for _, s := range r.m.at {
-		at := slices.IndexFunc(s.locations, func(l *location) bool { return l.of == r.m && l.field != "" })
+	q, is := w.questionAbout(r.m, "")
+	for i := range r.out.Verdicts {
+		if v := &r.out.Verdicts[i]; is && v.Outcome == dialect.Refused && v.Request.URL == "" {
+			v.Request, v.After = r.m.requestOf(q), r.textOf(q)
+		}
+	}
+}
+
+// questionAbout returns a request that a path of an Ingress is about, by its field; "" for any.
+func (w *World) questionAbout(m *member, field string) (q Question, is bool) {
+	for _, s := range m.at {
+		at := slices.IndexFunc(s.locations, func(l *location) bool {
+			return l.of == m && l.field != "" && (field == "" || l.field == field)
+		})
 		if at < 0 {
 			continue
 		}
-		q := Question{Request: routing.Request{Port: 80, Host: exampleHost(s), Path: pathsFor(s.locations[at], s.regex)[0], Method: "GET",
+		l := s.locations[at]
+		q = Question{Request: routing.Request{Port: 80, Host: exampleHost(s), Path: s.reaching(l, pathsFor(l, s.regex))[0], Method: "GET",
 			Source: anyClient}}
 		if s.secure {
 			q.Port, q.Secure = 443, true
 		}
-		for i := range r.out.Verdicts {
-			if v := &r.out.Verdicts[i]; v.Outcome == dialect.Refused && v.Request.URL == "" {
-				v.Request, v.After = r.m.requestOf(q), r.textOf(q)
-			}
-		}
-		return
+		return q, true
 	}
+	return q, false
 }
 
 // textOf returns what Fairlead answers a request, in words.

@@ -19,9 +19,10 @@ type Memory interface {
 
 // A found is what was found about an Ingress.
 type found struct {
-	state digest
-	hosts []string // that were asked about it
-	shows []shown
+	state   digest
+	hosts   []string // that were asked about it
+	shows   []shown
+	changed map[requestClass]bool // of which some requests are answered in another way
 }
 
 // A shown is a request that shows a cause.
@@ -30,20 +31,21 @@ type shown struct {
 	Question
 }
 
-// shows returns the requests that show what is changed for an Ingress. They are searched unless all that they depend on is as it was.
-func (w *World) shows(of *member, memory Memory) []shown {
+// findingsOf returns the requests that show what is changed for an Ingress. They are searched unless all that they depend on is as it
+// was.
+func (w *World) findingsOf(of *member, memory Memory) found {
 	if memory == nil {
-		_, shows := w.search(of)
-		return shows
+		return w.search(of)
 	}
 	if before, is := memory.Load(of.key()); is {
 		if f := before.(found); f.state == w.stateOf(of, f.hosts) {
-			return f.shows
+			return f
 		}
 	}
-	hosts, shows := w.search(of)
-	memory.Store(of.key(), found{w.stateOf(of, hosts), hosts, shows})
-	return shows
+	f := w.search(of)
+	f.state = w.stateOf(of, f.hosts)
+	memory.Store(of.key(), f)
+	return f
 }
 
 // A digest stands for all that answers depend on.

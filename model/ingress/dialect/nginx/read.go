@@ -15,6 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
@@ -44,6 +45,7 @@ type writer struct {
 	when     []entry
 	rules    []networkingv1.IngressRule
 	secure   bool // a location of it is redirected to HTTPS
+	changed  map[requestClass]bool
 }
 
 // An entry is one of the annotation fairlead.dev/conditions.
@@ -102,6 +104,10 @@ func (w *World) writerOf(m *member, closes ...closing) *writer {
 	ing.Spec.Rules, ing.Spec.DefaultBackend = nil, nil
 	r := &writer{World: w, m: m, closes: closes, backends: map[string]v1alpha1.BackendSpec{}, names: map[string]string{},
 		out: dialect.Reading{Ingress: ing, Origins: map[string]string{}, Fields: map[string]string{}, Verdicts: slices.Clone(m.verdicts)}}
+	r.out.Example = func(field string) (compare.Request, bool) {
+		q, is := w.questionAbout(m, field)
+		return m.requestOf(q), is
+	}
 	r.nameHosts()
 	r.tellConfig()
 	r.tellLost()

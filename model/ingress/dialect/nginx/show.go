@@ -129,7 +129,9 @@ func (w *World) tellShown(memory Memory) {
 	told, others := map[Cause]bool{}, []shown{}
 	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
 		r := w.writers[key]
-		for _, s := range w.shows(r.m, memory) {
+		f := w.findingsOf(r.m, memory)
+		r.changed = f.changed
+		for _, s := range f.shows {
 			if s.Ingress == "" && !w.Refuses(key) || s.Ingress == key {
 				r.showCause(s.Cause, s.Question, told)
 			} else {
@@ -144,11 +146,11 @@ func (w *World) tellShown(memory Memory) {
 	}
 }
 
-// search asks about an Ingress. It returns the hosts that it asks, and a request for each cause of another answer.
-func (w *World) search(m *member) (hosts []string, shows []shown) {
-	a := asker{World: w, m: m, client: anyClient, hosts: map[string]bool{}, seen: map[Cause]bool{}}
+// search asks about an Ingress: for a request for each cause of another answer.
+func (w *World) search(m *member) found {
+	a := asker{World: w, m: m, client: anyClient, hosts: map[string]bool{}, seen: map[Cause]bool{}, changed: map[requestClass]bool{}}
 	a.askAll()
-	return slices.Sorted(maps.Keys(a.hosts)), a.shows
+	return found{hosts: slices.Sorted(maps.Keys(a.hosts)), shows: a.shows, changed: a.changed}
 }
 
 // showCause says that a cause changes the answer to a request, unless another request showed it.
@@ -376,7 +378,7 @@ type asker struct {
 	hosts  map[string]bool
 	seen   map[Cause]bool
 	shows  []shown
-	// changed has the classes of requests of which some are answered in another way; nil if classes are not counted.
+	// changed has the classes of requests of which some are answered in another way.
 	changed map[requestClass]bool
 }
 
@@ -400,9 +402,7 @@ func (a *asker) askAll() {
 func (a *asker) answer(q Question) {
 	a.hosts[q.Hostname()] = true
 	for _, c := range a.Differences(q) {
-		if a.changed != nil {
-			a.noteChange(c, q, a.changed)
-		}
+		a.noteChange(c, q)
 		if !a.seen[c] {
 			a.seen[c] = true
 			a.shows = append(a.shows, shown{c, q})

@@ -185,6 +185,9 @@ func (a Answer) Result(q Question) Result {
 
 // sorted returns shares by name, with the smallest weights that have their proportions.
 func sorted(all []Share) []Share {
+	if len(all) == 1 && all[0].Weight == 1 {
+		return all
+	}
 	out := slices.Clone(all)
 	divisor := 0
 	for _, s := range out {
