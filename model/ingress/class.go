@@ -66,6 +66,8 @@ type ClassOptions struct {
 	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
 	// NGINX remembers what was found about Ingresses of ingress-nginx; nil remembers nothing.
 	NGINX nginx.Memory
+	// Worlds keeps what Ingresses mean together for the next placement of the same objects; nil keeps nothing.
+	Worlds *KeptWorlds
 }
 
 // A Class is an IngressClass of ours with its parameters.

@@ -3,6 +3,7 @@ package ingress
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,15 +88,18 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 	if !known {
 		return ing
 	}
-	reading := f.read(dialect.Input{
+	in := dialect.Input{
 		World: s.worldOf(ing, whose.Class, f), Ingress: ing, Class: &whose.Class.LoadBalancerClassSpec, Parameters: whose.Class.Beside,
 		Service: func(name string) *corev1.Service {
 			return s.Services[Name{Namespace: ing.Namespace, Name: name}]
 		},
-		Beside: slices.DeleteFunc(slices.Clone(s.beside[ing.Namespace]), func(o *networkingv1.Ingress) bool {
+	}
+	if in.World == nil {
+		in.Beside = slices.DeleteFunc(slices.Clone(s.beside[ing.Namespace]), func(o *networkingv1.Ingress) bool {
 			return o == ing || !o.DeletionTimestamp.IsZero() || ClassName(o) != ClassName(ing)
-		}),
-	})
+		})
+	}
+	reading := f.read(in)
 	s.readings[nameOf(ing)] = &reading
 	s.authors[reading.Ingress] = ing
 	return reading.Ingress
@@ -116,17 +120,57 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 		return world
 	}
 	var all []*networkingv1.Ingress
-	for of, those := range s.beside {
-		for _, o := range those {
+	for _, of := range slices.Sorted(maps.Keys(s.beside)) {
+		for _, o := range s.beside[of] {
 			if (namespace == "" || of == namespace) && o.DeletionTimestamp.IsZero() && ClassName(o) == name {
 				all = append(all, o)
 			}
 		}
 	}
-	s.worlds[key] = f.world(all, c, func(ing *networkingv1.Ingress) bool {
+	kept := func(ing *networkingv1.Ingress) bool {
 		return slices.ContainsFunc(s.memberships[nameOf(ing).String()], func(m record.Membership) bool { return m.LastAccepted != nil })
-	}, s.nginx)
+	}
+	s.worlds[key] = s.kept.world(key, all, c, kept, func() any { return f.world(all, c, kept, s.nginx) })
 	return s.worlds[key]
+}
+
+// Once returns the options for a program that places the same objects several times, and ends: it keeps what Ingresses mean
+// together, and no memory of parts of it.
+func (o ClassOptions) Once() ClassOptions {
+	o.NGINX, o.Worlds = nil, &KeptWorlds{}
+	return o
+}
+
+// KeptWorlds keeps what Ingresses mean together for the next placement of the same objects. It serves one placement at a time.
+type KeptWorlds struct{ kept map[string]keptWorld }
+
+// A keptWorld is what Ingresses meant together, with all that this was made of.
+type keptWorld struct {
+	all   []*networkingv1.Ingress
+	kept  []bool // a former version is served
+	class v1alpha1.LoadBalancerClassSpec
+	world any
+}
+
+// world returns what was kept under a key if it was made of the same, or makes it.
+func (w *KeptWorlds) world(key string, all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, made func() any) any {
+	if w == nil {
+		return made()
+	}
+	now := keptWorld{all: all, class: *c.LoadBalancerClassSpec.DeepCopy()}
+	for _, ing := range all {
+		now.kept = append(now.kept, kept(ing))
+	}
+	was, known := w.kept[key]
+	if known && slices.Equal(was.all, now.all) && slices.Equal(was.kept, now.kept) && reflect.DeepEqual(was.class, now.class) {
+		return was.world
+	}
+	now.world = made()
+	if w.kept == nil {
+		w.kept = map[string]keptWorld{}
+	}
+	w.kept[key] = now
+	return now.world
 }
 
 // Worlds returns what the Ingresses of classes for ingress-nginx mean together.
@@ -200,7 +244,7 @@ func tellVerdicts(ing *networkingv1.Ingress, reading *dialect.Reading,
 		default:
 			d.Source = d.Source.At(v.Key)
 		}
-		if v.Request.URL != "" && v.Outcome == dialect.Changed {
+		if v.Request.URL != "" && (v.Outcome == dialect.Changed || v.Before != "") {
 			d.Message += ": try " + v.Request.Curl()
 		}
 		out = append(out, d)
@@ -291,7 +335,7 @@ func Readings(o Objects, options ClassOptions) map[Name]*dialect.Reading {
 	return readAll(o, options).readings
 }
 
-// ReadingsWithClasses is like Readings, and counts classes of requests, which takes as long again.
+// ReadingsWithClasses is like Readings, and counts classes of requests.
 func ReadingsWithClasses(o Objects, options ClassOptions) map[Name]*dialect.Reading {
 	s := readAll(o, options)
 	for _, world := range s.worlds {

@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file finds objects by name, and the objects that the members of a load balancer refer to.
@@ -110,16 +109,15 @@ func (x *Index) NamespaceLabels(namespace string) map[string]string {
 	return labels
 }
 
-// CopyDependencies copies from another index what an Ingress depends on.
-func (x *Index) CopyDependencies(from *Index, ing *networkingv1.Ingress) {
-	own := settings.BackendsOf(ing.Annotations)
-	for b := range backendsOf(&ing.Spec) {
-		x.takeBackend(from, ing.Namespace, b, own)
+// CopyDependencies copies from another index what a member depends on.
+func (x *Index) CopyDependencies(from *Index, m Member) {
+	for b := range backendsOf(&m.Spec) {
+		x.takeBackend(from, m.Namespace, b, m.Settings.Backends)
 	}
-	for _, t := range ing.Spec.TLS {
-		x.takeSecret(from, Name{ing.Namespace, t.SecretName})
+	for _, t := range m.Spec.TLS {
+		x.takeSecret(from, Name{m.Namespace, t.SecretName})
 	}
-	pick(x.Namespaces, from.Namespaces, Name{Name: ing.Namespace})
+	pick(x.Namespaces, from.Namespaces, Name{Name: m.Namespace})
 }
 
 // CertificateOf returns the certificate in a Secret, from Judged if it was read before.

@@ -44,7 +44,7 @@ func newPlacement(o Objects, options ClassOptions) *placement {
 	s := &placement{Index: newIndex(o), records: o.Records, memberships: record.MembershipsOf(o.Records),
 		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
 		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf,
-		worlds: map[string]any{}, nginx: options.NGINX,
+		worlds: map[string]any{}, nginx: options.NGINX, kept: options.Worlds,
 		readings: map[Name]*dialect.Reading{}, authors: map[*networkingv1.Ingress]*networkingv1.Ingress{}}
 	s.classes, s.unplaced = NewClassLookup(o, options)
 	s.beside = byNamespace(slices.SortedFunc(slices.Values(slices.Concat(o.Ingresses, o.Beside)), older))
@@ -146,7 +146,7 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 	needed := newIndex(Objects{SecretsWithheld: s.SecretsWithheld,
 		PodsKnown: s.PodsKnown, Awaited: s.Awaited})
 	for m := range snapshot.Versions() {
-		needed.CopyDependencies(s.Index, m.Ingress)
+		needed.CopyDependencies(s.Index, m)
 	}
 	snapshot.ResolveOwners(s.Index, s.records)
 	s.countCertificates(snapshot)

@@ -33,6 +33,7 @@ type placement struct {
 	beside         map[string][]*networkingv1.Ingress // Ingresses by namespace
 	worlds         map[string]any                     // of dialects
 	nginx          nginx.Memory
+	kept           *KeptWorlds
 	readings       map[Name]*dialect.Reading                       // of classes with a dialect
 	authors        map[*networkingv1.Ingress]*networkingv1.Ingress // the objects that were read
 }

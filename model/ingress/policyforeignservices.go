@@ -4,12 +4,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
-	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file refuses changes that refer to a Service with an annotation of another controller that
@@ -69,7 +67,7 @@ func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
 		more := append(insecure(s, m, backends), tellRefusedForOthers(s, m)...)
 		restricted[nameOf(m.Ingress)] = hasError(more)
 		found = append(found, more...)
-		for _, r := range servicesOf(m.Ingress, backends) {
+		for _, r := range servicesOf(m, backends) {
 			service := services[r.service]
 			if service == nil || len(service.Annotations) == 0 {
 				continue
@@ -96,7 +94,7 @@ func foreignRestrictions(s Snapshot) (map[Name]bool, []diag.Diagnostic) {
 func insecure(s Snapshot, m Member,
 	backends map[Name]*v1alpha1.Backend) []diag.Diagnostic {
 	as := servedAs(&s.Class, m.Ingress, m.Settings)
-	if !as.ForwardsNothing || len(servicesOf(m.Ingress, backends)) == 0 {
+	if !as.ForwardsNothing || len(servicesOf(m, backends)) == 0 {
 		return nil
 	}
 	as.ForwardsNothing = false
@@ -114,8 +112,8 @@ type serviceReference struct {
 
 // servicesOf returns the Services that an Ingress names, directly or in Backends, without
 // duplicates.
-func servicesOf(ing *networkingv1.Ingress,
-	backends map[Name]*v1alpha1.Backend) []serviceReference {
+func servicesOf(m Member, backends map[Name]*v1alpha1.Backend) []serviceReference {
+	ing := m.Ingress
 	var out []serviceReference
 	seen := map[Name]bool{}
 	add := func(service, at string) {
@@ -124,7 +122,7 @@ func servicesOf(ing *networkingv1.Ingress,
 			out = append(out, serviceReference{n, at})
 		}
 	}
-	own := settings.BackendsOf(ing.Annotations)
+	own := m.Settings.Backends
 	for place, b := range namedBackends(&ing.Spec) {
 		if b.Service != nil {
 			add(b.Service.Name, place.Field()+".service")

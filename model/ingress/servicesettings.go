@@ -92,7 +92,7 @@ func asksForNodes(s *corev1.Service, c *Class) bool {
 func (s Snapshot) isOnNodes(m Member, services map[Name]*corev1.Service,
 	backends map[Name]*v1alpha1.Backend) bool {
 	return m.Settings.TargetType == v1alpha1.TargetTypeInstance ||
-		slices.ContainsFunc(servicesOf(m.Ingress, backends), func(r serviceReference) bool {
+		slices.ContainsFunc(servicesOf(m, backends), func(r serviceReference) bool {
 			return asksForNodes(services[r.service], &s.Class)
 		})
 }
