@@ -24,13 +24,18 @@ type Secrets struct {
 // names of Secrets that it made in this call.
 func (s *Secrets) Add(objects *ingress.Objects) ([]string, error) {
 	var fresh []string
+	there := map[string]bool{}
+	for _, secret := range objects.Secrets {
+		there[secret.Namespace+"/"+secret.Name] = true
+	}
+	needed := secretHosts(objects)
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {
-			if entry.SecretName == "" || hasSecret(objects, ing.Namespace, entry.SecretName) {
+			name := ing.Namespace + "/" + entry.SecretName
+			if entry.SecretName == "" || there[name] {
 				continue
 			}
-			hosts := secretHosts(objects, ing.Namespace, entry.SecretName)
-			name := ing.Namespace + "/" + entry.SecretName
+			hosts := slices.Compact(slices.Sorted(slices.Values(needed[name])))
 			id := name + " " + strings.Join(hosts, " ")
 			if s.made[id] == nil {
 				secret, err := newSecret(ing.Namespace, entry.SecretName, hosts)
@@ -43,7 +48,7 @@ func (s *Secrets) Add(objects *ingress.Objects) ([]string, error) {
 				s.made[id] = secret
 				fresh = append(fresh, name)
 			}
-			objects.Secrets = append(objects.Secrets, s.made[id])
+			objects.Secrets, there[name] = append(objects.Secrets, s.made[id]), true
 		}
 	}
 	return fresh, nil
@@ -55,23 +60,21 @@ func hasSecret(objects *ingress.Objects, namespace, name string) bool {
 	})
 }
 
-// secretHosts returns the hosts that Ingresses need a Secret for. An entry of spec.tls without
-// hosts stands for all hosts of its Ingress.
-func secretHosts(objects *ingress.Objects, namespace, name string) []string {
-	var hosts []string
+// secretHosts returns the hosts that Ingresses need Secrets for, by namespace/name. An entry of
+// spec.tls without hosts stands for all hosts of its Ingress.
+func secretHosts(objects *ingress.Objects) map[string][]string {
+	out := map[string][]string{}
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {
-			if ing.Namespace != namespace || entry.SecretName != name {
-				continue
+			hosts := entry.Hosts
+			if len(hosts) == 0 {
+				hosts = ruleHosts(ing)
 			}
-			hosts = append(hosts, entry.Hosts...)
-			if len(entry.Hosts) == 0 {
-				hosts = append(hosts, ruleHosts(ing)...)
-			}
+			name := ing.Namespace + "/" + entry.SecretName
+			out[name] = append(out[name], hosts...)
 		}
 	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
+	return out
 }
 
 // ruleHosts returns the hosts of an Ingress's rules, or a placeholder if it has none.
