@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/proof"
+	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -64,6 +65,15 @@ func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 		p.matchers[l.Port] = lb.NewMatcher(l.Plain(), p.Capabilities.Dialect)
 	}
 	return p.matchers[l.Port]
+}
+
+// TablesOf returns the routing tables of programs.
+func TablesOf(programs []Program) []*precedence.Table {
+	var out []*precedence.Table
+	for _, p := range programs {
+		out = append(out, p.Table)
+	}
+	return out
 }
 
 // CompileAll compiles all objects, and plans from the observed load balancers. Load balancers
