@@ -504,11 +504,7 @@ func (s side) tables(
 		return tables, nil, err
 	}
 	programs, diagnostics, err := s.programs(cmd, with, nil)
-	var out []*precedence.Table
-	for _, p := range programs {
-		out = append(out, p.Table)
-	}
-	return out, diagnostics, err
+	return program.TablesOf(programs), diagnostics, err
 }
 
 // programs compiles a configuration, for observed load balancers.

@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
@@ -136,7 +137,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	tables, assumed, notes, err := found.compileAssuming(cmd, with)
+	programs, assumed, notes, err := found.programsAssuming(cmd, with)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if m.From == v1alpha1.DialectNGINX {
 		report.Notes = notesOfController(&found, m.configMap)
 	}
-	if report.LoadBalancers, err = found.needs(cmd, with, assumed); err != nil {
+	if report.LoadBalancers, err = found.needs(cmd, with, programs, assumed); err != nil {
 		return err
 	}
 	report.Summary.On = onWhat(report.LoadBalancers)
@@ -158,7 +159,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 			return err
 		}
 	case len(m.logs) > 0:
-		if report.Logs, err = m.replayLogs(cmd, &found, tables); err != nil {
+		if report.Logs, err = m.replayLogs(cmd, &found, program.TablesOf(programs)); err != nil {
 			return err
 		}
 	}
@@ -234,5 +235,6 @@ func (m *migrating) read(cmd *cobra.Command) (side, manifests.Places, error) {
 		err = m.readConfigMap(cmd, &out)
 	}
 	out.options.From, out.options.TakenClasses = "", nil
+	out.options = out.options.Once()
 	return out, places, err
 }

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -41,44 +42,63 @@ type ofQuota struct {
 
 func (o ofQuota) exceeded() bool { return o.Quota > 0 && o.Needed > o.Quota }
 
-// boundless is a cloud without quotas for a load balancer. It keeps those that it takes off.
-type boundless struct {
-	clouds.Offline
-	limits map[lb.Class]lb.Capabilities
-}
+// boundless is a cloud without quotas for a load balancer.
+type boundless struct{ clouds.Offline }
 
 func (b boundless) Capabilities(class lb.Class) lb.Capabilities {
 	c := b.Offline.Capabilities(class)
-	b.limits[class] = c
 	c.Rules, c.TargetGroups, c.Certificates = 0, 0, 0
 	return c
 }
 
+// programsAssuming compiles Ingresses that migrate with the Secrets that are missing, and returns their names.
+func (s side) programsAssuming(
+	cmd *cobra.Command, with access.Clouds,
+) (programs []program.Program, assumed []string, notes []diag.Diagnostic, err error) {
+	known := len(s.objects.Secrets)
+	add := func(missing []string) bool {
+		before := len(s.objects.Secrets)
+		err = source.AddToBoth(&s.objects, &ingress.Objects{}, missing)
+		return err == nil && len(s.objects.Secrets) > before
+	}
+	if !s.live { // of a cluster, what cannot be read may be there
+		add(nil)
+	}
+	for again := err == nil; again; {
+		programs, notes, err = s.programs(cmd, with, nil)
+		missing := program.MissingSecrets(notes)
+		again = err == nil && len(missing) > 0 && add(missing)
+	}
+	return programs, namesOf(s.objects.Secrets[known:]), notes, err
+}
+
 // needs returns what each load balancer of Ingresses that migrate needs, with Secrets that are assumed.
-func (s side) needs(cmd *cobra.Command, with access.Clouds, assumed []string) ([]needed, error) {
-	if len(assumed) > 0 {
-		if err := source.AddToBoth(&s.objects, &ingress.Objects{}, assumed); err != nil {
+func (s side) needs(cmd *cobra.Command, with access.Clouds, programs []program.Program, assumed []string) ([]needed, error) {
+	limits := map[lb.Key]lb.Capabilities{}
+	for _, p := range programs {
+		limits[p.LoadBalancer.Key] = p.Capabilities
+	}
+	if slices.ContainsFunc(programs, refusesForQuotas) { // compile all of it
+		if len(assumed) > 0 {
+			if err := source.AddToBoth(&s.objects, &ingress.Objects{}, assumed); err != nil {
+				return nil, err
+			}
+		}
+		cloud, err := s.input.Provider.Offline(cmd.Context(), with)
+		if err != nil {
+			return nil, err
+		}
+		programs, _, err = program.CompileAll(cmd.Context(), boundless{cloud}, s.objects, s.options, nil)
+		if err != nil {
 			return nil, err
 		}
 	}
-	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
-	if err != nil {
-		return nil, err
-	}
-	without := boundless{cloud, map[lb.Class]lb.Capabilities{}}
-	programs, _, err := program.CompileAll(cmd.Context(), without, s.objects, s.options, nil)
 	out := []needed{}
 	for _, p := range programs {
 		if s.objects.Dialects[p.LoadBalancer.Key.Class()] == "" {
 			continue
 		}
-		var limits lb.Capabilities
-		for class, c := range without.limits {
-			if class.Name == p.LoadBalancer.Key.Class() {
-				limits = c
-			}
-		}
-		counts := p.LoadBalancer.Counts()
+		counts, limits := p.LoadBalancer.Counts(), limits[p.LoadBalancer.Key]
 		n := needed{Key: p.LoadBalancer.Key, Provider: limits.Name, Ingresses: len(p.Table.Members),
 			Rules:        ofQuota{counts.Rules, limits.Rules},
 			TargetGroups: ofQuota{counts.TargetGroups, limits.TargetGroups},
@@ -89,7 +109,14 @@ func (s side) needs(cmd *cobra.Command, with access.Clouds, assumed []string) ([
 		}
 		out = append(out, n)
 	}
-	return out, err
+	return out, nil
+}
+
+// refusesForQuotas reports whether a part of a load balancer is left out for want of room.
+func refusesForQuotas(p program.Program) bool {
+	return slices.ContainsFunc(p.Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Reason == diag.QuotaExceeded && d.Severity == diag.Error
+	})
 }
 
 // onWhat returns the names of what answers once Ingresses have migrated, such as alb.

@@ -41,7 +41,8 @@ type migration struct {
 	// Requests is there if access logs of ingress-nginx were read.
 	Requests *judged `json:"requests,omitempty"`
 	// Attestation is there if manifests are written.
-	Attestation *attestation `json:"attestation,omitempty"`
+	Attestation *attestation        `json:"attestation,omitempty"`
+	decided     map[decisionKey]int // of Decisions, before they are sorted
 }
 
 // A migrationSummary counts Ingresses, annotations and classes of requests.
@@ -85,7 +86,15 @@ type decision struct {
 	// Everywhere: it is about all Ingresses, and no object has it.
 	Everywhere bool     `json:"everywhere,omitempty"`
 	names      []string // of the objects, without their places
-	folded     string   // the message without what only one object has
+	named      map[string]bool
+}
+
+// A decisionKey has what verdicts that are one decision have in common.
+type decisionKey struct {
+	field      string
+	outcome    dialect.Outcome
+	folded     string // the message without what only one object has
+	everywhere bool
 }
 
 // A migratedIngress is what becomes of an Ingress and its Services.
@@ -125,15 +134,22 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 		notes = program.AmongFiles(notes)
 	}
 	r := migration{Summary: migrationSummary{From: s.input.From}, Decisions: []decision{}, Ingresses: []migratedIngress{},
-		LoadBalancers: []needed{}}
+		LoadBalancers: []needed{}, decided: map[decisionKey]int{}}
 	readings := ingress.ReadingsWithClasses(s.objects, s.options)
 	names := slices.SortedFunc(maps.Keys(readings), func(a, b ingress.Name) int {
 		return strings.Compare(a.String(), b.String())
 	})
 	split := splitHosts(s)
 	counted := map[string]bool{} // annotations of Services that several Ingresses refer to
+	about := map[ingress.Name][]diag.Diagnostic{}
+	for _, d := range notes {
+		if d.Source.Kind == "Ingress" {
+			of := ingress.Name{Namespace: d.Source.Namespace, Name: d.Source.Name}
+			about[of] = append(about[of], d)
+		}
+	}
 	for _, name := range names {
-		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], notes), Classes: readings[name].Classes}
+		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], about[name]), Classes: readings[name].Classes}
 		if at, known := places.Of("Ingress "+one.Name, ""); known {
 			one.Place = at.String()
 		}
@@ -237,7 +253,7 @@ func splitHosts(s *side) map[ingress.Name]*ofObject {
 	return out
 }
 
-// fieldsOf returns the verdicts of an Ingress and its Services, with the errors of the compiler, and its
+// fieldsOf returns the verdicts of an Ingress and its Services, with the errors of the compiler about it, and its
 // warnings about annotations that the dialect takes.
 func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnostic) []ofObject {
 	out := []ofObject{}
@@ -258,33 +274,45 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 		})
 	}
 	for _, d := range notes {
-		of := d.Source
-		if of.Kind != "Ingress" || of.Namespace != name.Namespace || of.Name != name.Name || said(d) {
+		if said(d) {
 			continue
 		}
-		field := of.Field
+		field := d.Source.Field
 		if key, is := strings.CutPrefix(field, "metadata.annotations["); is {
 			field = strings.TrimSuffix(key, "]")
 		}
 		at := slices.IndexFunc(out, func(f ofObject) bool {
 			return f.Object == "Ingress "+name.String() && f.Field == field && f.Message == ""
 		})
-		one := ofObject{Object: "Ingress " + name.String(), fieldVerdict: fieldVerdict{Field: cmp.Or(field, "all of it"),
-			Outcome: dialect.Refused, Message: d.Message}}
-		if d.Reason == diag.ServiceMissing && d.Severity == diag.Error {
-			one.Outcome, one.Message = withoutService(name.Namespace, reading, d.Message)
-		}
 		switch {
 		case d.Severity == diag.Error && at < 0:
-			out = append(out, one)
+			out = append(out, ofObject{Object: "Ingress " + name.String(), fieldVerdict: refusedBy(d, field, reading)})
 		case d.Severity == diag.Error:
-			out[at] = one
+			out[at].fieldVerdict = refusedBy(d, field, reading)
 		case d.Severity == diag.Warning && at >= 0: // such as one that the class does not allow
 			out[at].Outcome, out[at].Message = dialect.Dropped, d.Message
 		}
 	}
 	return out
 }
+
+// refusedBy returns the verdict about a field that the compiler refuses.
+func refusedBy(d diag.Diagnostic, field string, reading *dialect.Reading) fieldVerdict {
+	out := fieldVerdict{Field: cmp.Or(field, "all of it"), Outcome: dialect.Refused, Message: d.Message}
+	if d.Reason == diag.ServiceMissing && d.Severity == diag.Error {
+		out.Outcome, out.Message = withoutService(d.Source.Namespace, reading, d.Message)
+	} else if reading.Example != nil {
+		if request, is := reading.Example(pathOf(field)); is {
+			out.Curl = request.Curl()
+		}
+	}
+	return out
+}
+
+// pathOf returns the path that a field is of, as in spec.rules[0].http.paths[1].backend; "" for none.
+func pathOf(field string) string { return fieldOfPath.FindString(field) }
+
+var fieldOfPath = regexp.MustCompile(`^spec\.rules\[\d+\]\.http\.paths\[\d+\]`)
 
 // withoutService returns the verdict about a Service that is missing, and its message. The other controller has
 // a rule that answers 503 in place of a Service alone, and builds nothing of a group where it is one of several.
@@ -331,17 +359,21 @@ func (r *migration) decide(f ofObject, places manifests.Places) {
 		object += " (" + at.String() + ")"
 	}
 	namespace, _, _ := strings.Cut(name, "/")
-	d := decision{fieldVerdict: f.fieldVerdict, Everywhere: f.everywhere, Objects: []string{}}
-	d.folded = regexp.MustCompile(`\b(Service|Secret) `+regexp.QuoteMeta(namespace)+`/[a-z0-9.-]+`).ReplaceAllString(f.Message, "its $1")
+	d := decision{fieldVerdict: f.fieldVerdict, Everywhere: f.everywhere, Objects: []string{}, named: map[string]bool{}}
+	folded := f.Message
+	if strings.Contains(f.Message, " "+namespace+"/") {
+		own := regexp.MustCompile(`\b(Service|Secret) ` + regexp.QuoteMeta(namespace) + `/[a-z0-9.-]+`)
+		folded = own.ReplaceAllString(f.Message, "its $1")
+	}
 	d.Field = index.ReplaceAllString(f.Field, "[]")
-	at := slices.IndexFunc(r.Decisions, func(o decision) bool {
-		return o.Field == d.Field && o.Outcome == d.Outcome && o.folded == d.folded && o.Everywhere == d.Everywhere
-	})
+	key := decisionKey{d.Field, d.Outcome, folded, d.Everywhere}
+	at, known := r.decided[key]
 	switch {
-	case at < 0:
+	case !known:
 		at, r.Decisions = len(r.Decisions), append(r.Decisions, d)
+		r.decided[key] = at
 	case r.Decisions[at].Message != d.Message:
-		r.Decisions[at].Message = d.folded
+		r.Decisions[at].Message = folded
 	}
 	o := &r.Decisions[at]
 	if o.Curl == "" {
@@ -349,8 +381,8 @@ func (r *migration) decide(f ofObject, places manifests.Places) {
 	}
 	if !f.everywhere {
 		o.Objects = append(o.Objects, object)
-		if !slices.Contains(o.names, name) {
-			o.names = append(o.names, name)
+		if !o.named[name] {
+			o.named[name], o.names = true, append(o.names, name)
 		}
 	}
 }

@@ -212,7 +212,7 @@ func planFiles(
 	if err = program.WithoutIngress(objects, err); err != nil && (len(before.Observed) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return planned{}, err
 	}
-	compiled := side{objects: objects, options: in.Options(objects), input: in, problems: problems}
+	compiled := side{objects: objects, options: in.Options(objects).Once(), input: in, problems: problems}
 	programs, diagnostics, err := program.CompileAll(
 		cmd.Context(), cloud, objects, compiled.options, before.Observed)
 	for i, p := range programs {
