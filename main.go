@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"fairlead.dev/fairlead/cli"
@@ -24,6 +25,8 @@ func run() int {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
+	} else if os.Getenv("GOGC") == "" { // most of what they make stays in use until they end
+		debug.SetGCPercent(400)
 	}
 	with := cli.Providers{Clouds: map[string]clouds.Cloud{
 		"aws":  aws.Plug(),
