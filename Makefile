@@ -132,9 +132,9 @@ endif
 
 # The toolchain is the one of go.mod and no newer one: another one compiles and compresses to other bytes.
 .PHONY: release
-release: ## Make a release of this commit in dist/VERSION: VERSION=v0.1.0; see docs/contributing/releasing.md
+release: ## Make a release of this commit in dist/VERSION: VERSION=v0.1.0, DOWNLOADS=address; see docs/contributing/releasing.md
 	@GOTOOLCHAIN=$$(awk '$$1 == "toolchain" {print $$2}' go.mod) \
-		go -C tools/release run . -tree $(CURDIR) -version '$(VERSION)'
+		go -C tools/release run . -tree $(CURDIR) -version '$(VERSION)' $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)')
 
 .PHONY: presubmit
 presubmit: lint verify test-all ## What CI runs

@@ -1,5 +1,5 @@
 // Command release makes a release of the commit that is checked out: binaries, an image, the chart,
-// an SBOM, release notes, and checksums of them all. Two releases of one commit are the same bytes.
+// an SBOM, a manifest for krew, release notes, and checksums of them all. Two releases of one commit are the same bytes.
 package main
 
 import (
@@ -16,9 +16,10 @@ import (
 func main() {
 	tree := flag.String("tree", "../..", "the repository")
 	version := flag.String("version", "", "the version, such as v1.2.3")
+	from := flag.String("downloads", downloads, "the address below which the files are published, for krew")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *tree, *version)
+	err := run(ctx, *tree, *version, *from)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -33,11 +34,12 @@ var platforms = []platform{
 
 type platform struct{ os, arch string }
 
-func run(ctx context.Context, tree, version string) error {
+func run(ctx context.Context, tree, version, from string) error {
 	r, err := check(ctx, tree, version)
 	if err != nil {
 		return err
 	}
+	r.downloads = from
 	files, err := r.files(ctx, platforms)
 	if err != nil {
 		return err
@@ -59,6 +61,10 @@ func (r release) files(ctx context.Context, platforms []platform) ([]file, error
 	if err != nil {
 		return nil, err
 	}
+	plugin, err := r.krew(binaries, files)
+	if err != nil {
+		return nil, err
+	}
 	image, err := r.image(recipe, binaries)
 	if err != nil {
 		return nil, err
@@ -71,7 +77,7 @@ func (r release) files(ctx context.Context, platforms []platform) ([]file, error
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, image, chart, sbom, r.releaseNotes())
+	files = append(files, image, chart, sbom, plugin, r.releaseNotes())
 	return append(files, checksums(files)), nil
 }
 

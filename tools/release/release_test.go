@@ -155,7 +155,7 @@ func TestTwoReleasesOfACommitAreEqual(t *testing.T) {
 	}
 	want := []string{
 		"fairlead-v1.2.3-test-" + here.os + "-" + here.arch + ".tar.gz", "fairlead-v1.2.3-test-image.tar",
-		"fairlead-1.2.3-test.tgz", "fairlead-v1.2.3-test.cdx.json", "RELEASE-NOTES.md", "SHA256SUMS",
+		"fairlead-1.2.3-test.tgz", "fairlead-v1.2.3-test.cdx.json", "fairlead.yaml", "RELEASE-NOTES.md", "SHA256SUMS",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("a release has %v, want %v", names, want)
