@@ -1,9 +1,7 @@
 package adoption
 
 import (
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -211,73 +209,6 @@ func TestFridayAndMonday(t *testing.T) {
 // ourShared begins the name of the security group that Fairlead makes for all of its load balancers. It goes with the
 // last of them.
 const ourShared = " fl-shared-"
-
-var cuts = flag.Int("cuts", 8, "at how many of the writes TestCutOffAnywhere cuts off")
-
-// TestCutOffAnywhere: both directions end the same after they were cut off at each write; after each, either controller
-// can be started.
-func TestCutOffAnywhere(t *testing.T) {
-	whole := newOneAndTwo(t)
-	before := whole.inventory()
-	whole.takeAll()
-	took := len(whole.wrote)
-	taken := whole.inventory()
-	whole.releaseAll()
-	all := len(whole.wrote)
-	t.Logf("%d writes to take over, %d to give back", took, all-took)
-	r := rand.New(rand.NewPCG(draw(t), 0))
-	some := min(all, *cuts)
-	if testing.Short() {
-		some = min(some, 2)
-	}
-	for _, cut := range r.Perm(all)[:some] {
-		s := newOneAndTwo(t)
-		giving := cut >= took
-		if giving {
-			s.takeAll()
-			cut -= took
-		}
-		s.left = cut
-		was := "taking over"
-		step, rest := func() (bool, error) { return s.take(false) }, s.takeAll
-		if giving {
-			was, step, rest = "giving back", s.release, s.releaseAll
-		}
-		for range 4 {
-			done, err := step()
-			if err != nil {
-				break
-			}
-			if !done && giving {
-				s.replaceClass("ingress.k8s.aws/alb")
-			} else if !done {
-				s.replaceClass(ingress.ControllerName)
-			}
-		}
-		when := fmt.Sprintf("%s, cut off at %d of %d", was, cut, all)
-		s.left = -1
-		s.right(when)
-		s.accident()
-		s.right(when + ", and the controller was started")
-		if err := s.operate(); err != nil {
-			t.Logf("%s: the operator: %v", when, err)
-		}
-		s.right(when + ", and both were started")
-		rest()
-		s.right(when + ", and gone on with")
-		if giving {
-			s.startTheirs()
-		}
-		want := taken
-		if giving {
-			want = before
-		}
-		// Started with a part of its bindings, the controller has another range of ports on the nodes, and keeps it.
-		if diff := cmp.Diff(less(want, " nodes "), s.inventory(ourShared, " nodes ")); diff != "" {
-			t.Errorf("%s, there is\n%s", when, diff)
-		}
-	}
-}
 
 // less returns the lines that have no such text.
 func less(lines []string, text string) []string {

@@ -2,7 +2,6 @@ package adoption
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +26,7 @@ import (
 	ours "fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/matching"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file takes over a load balancer of Terraform with a listener that no Ingress asks for.
@@ -269,12 +269,7 @@ func TestAListenerThatStaysIsCutOffAnywhere(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	all := len(whole.wrote)
-	r := rand.New(rand.NewPCG(draw(t), 0))
-	some := min(all, *cuts)
-	if testing.Short() {
-		some = min(some, 2)
-	}
-	for _, cut := range r.Perm(all)[:some] {
+	for _, cut := range nightly.Some(t, 8, numbers(all)) {
 		s := newWithExtra(t)
 		if s.left = cut; cut >= took {
 			s.left = -1

@@ -239,9 +239,14 @@ func (s *Sim) describeZones(in *api.DescribeAvailabilityZonesInput) (*api.Descri
 
 // AddInstance starts an instance in a subnet, with the security group of nodes.
 func (s *Sim) AddInstance(id, subnet, address string) {
+	s.AddInstanceOf(NodeGroup, id, subnet, address)
+}
+
+// AddInstanceOf starts an instance with a security group.
+func (s *Sim) AddInstanceOf(groupID, id, subnet, address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	group := ec2.GroupIdentifier{GroupId: aws.String(NodeGroup), GroupName: aws.String("nodes")}
+	group := ec2.GroupIdentifier{GroupId: aws.String(groupID), GroupName: s.net.groups[groupID].GroupName}
 	eni := "eni-" + strings.TrimPrefix(id, "i-")
 	s.net.interfaces[eni] = &ec2.NetworkInterface{
 		NetworkInterfaceId: aws.String(eni), SubnetId: aws.String(subnet), VpcId: aws.String(VPC), Groups: []ec2.GroupIdentifier{group},
