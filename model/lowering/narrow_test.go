@@ -174,3 +174,18 @@ func TestConditionsAreDividedAmongRules(t *testing.T) {
 		})
 	}
 }
+
+// A route with conditions has a rule of its own before one for the same path, also where a glob behind both has its action.
+func TestConditionsBeforeTheSameExactPath(t *testing.T) {
+	narrow := aRoute("web", "a.test", routing.Path{Type: routing.Exact, Value: "/a/b"}, "a", 0, 80)
+	narrow.When = routing.Conditions{{Field: "method", Values: []string{"GET"}}}
+	table := tableOf(routing.Config{Routes: []routing.Route{narrow,
+		aRoute("web", "a.test", routing.Path{Type: routing.Exact, Value: "/a/b"}, "b", 1, 80),
+		aRoute("web", "a.test", routing.Path{Type: routing.Glob, Value: "/*b"}, "a", 2, 80)}})
+	lowered, _, refusals := Lower(table, lb.Literal())
+	request := routing.Request{Port: 80, Host: "a.test", Path: "/a/b", Method: "GET"}
+	_, got := lowered.Listeners[0].Match(request, lb.Literal().Dialect)
+	if want := lb.FromRouting(table.Match(request).Action).Key(); got.Key() != want || len(refusals) > 0 {
+		t.Errorf("%s is answered, want %s: %v", got.Key(), want, lowered.Listeners[0].Rules)
+	}
+}

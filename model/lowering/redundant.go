@@ -88,6 +88,9 @@ func (x *claimIndex) candidates(p routing.Path) []int {
 	for up := range routing.Ancestors(p.Value) {
 		at = append(at, x.named[routing.Path{Type: routing.Prefix, Value: up}]...)
 	}
+	if p.Type == routing.Exact { // those with other conditions
+		at = append(at, x.named[p]...)
+	}
 	at = append(append(at, x.globs...), x.through...)
 	slices.Sort(at)
 	return slices.Compact(at)
