@@ -56,6 +56,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	if l.NameTaken {
+		if key.Name() != "" && p.balancers.ForgetPlace(key) { // the last lookup did not find the name taken
+			return nil, fmt.Errorf("reading load balancer %s: its name was taken since it was looked up: %w", key, providers.ErrPending)
+		}
 		hideTaken(l)
 	}
 	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" &&

@@ -1,15 +1,19 @@
 package adoption
 
 import (
+	"errors"
 	"strings"
+	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -105,4 +109,35 @@ func (s *site) handGroups() map[string]lb.GroupID {
 		out[*g.TargetGroupArn] = lb.GroupID("shop/" + strings.TrimPrefix(*g.TargetGroupName, "shop-") + ":80")
 	}
 	return out
+}
+
+// TestReleasedWhileAnIngressAsksForIt: the operator that runs finds the name taken, makes nothing, and says so.
+func TestReleasedWhileAnIngressAsksForIt(t *testing.T) {
+	s := newSite(t, byHandObjects())
+	s.makeByHand()
+	s.learn(someRequests...)
+	before := s.inventory()
+	s.mustTakeByHand(false)
+	cloud := s.cloud()
+	for range 2 {
+		if err := s.operateWith(cloud); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := s.releaseByHand(); err != nil || !out.Done() {
+		t.Fatalf("%+v %v", out, err)
+	}
+	s.wrote = nil
+	for range 3 {
+		if err := s.operateWith(cloud); err != nil && !errors.Is(err, providers.ErrPending) {
+			t.Errorf("the operator: %v", err)
+		}
+	}
+	if len(s.wrote) > 0 {
+		t.Errorf("the operator wrote %q", s.wrote)
+	}
+	if diff := cmp.Diff(before, s.inventory()); diff != "" {
+		t.Errorf("there is\n%s", diff)
+	}
+	s.right("at the end")
 }

@@ -321,7 +321,12 @@ func (s *site) take(accept bool) (done bool, err error) {
 // operate is what the operator does, once. It changes nothing while it may not.
 func (s *site) operate() error {
 	s.Helper()
-	cloud := s.cloud()
+	return s.operateWith(s.cloud())
+}
+
+// operateWith is what an operator does that runs since its cloud was made.
+func (s *site) operateWith(cloud *ours.Provider) error {
+	s.Helper()
 	objects := s.objects()
 	snapshots, _ := ingress.Place(objects, ingress.ClassOptions{})
 	for _, snap := range snapshots {

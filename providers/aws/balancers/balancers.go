@@ -136,11 +136,13 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 }
 
 // ForgetPlace forgets the subnets and security groups of a load balancer, so that they are chosen
-// again.
-func (bs *Store) ForgetPlace(key lb.Key) {
+// again. It reports whether they were known.
+func (bs *Store) ForgetPlace(key lb.Key) bool {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
+	_, known := bs.places[key]
 	delete(bs.places, key)
+	return known
 }
 
 // A recentRead holds the load balancer that was read for a key, or nil, and whether another one has
