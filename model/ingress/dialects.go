@@ -37,11 +37,13 @@ type frontEnd struct {
 	world func(all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, memory nginx.Memory) any
 	// closesHTTP is set if hosts of spec.tls are redirected to HTTPS also while their certificate is missing.
 	closesHTTP bool
+	// allCertificates is set if listeners have all certificates that the cloud has for a host, and not the best one alone.
+	allCertificates bool
 }
 
 var frontEnds = map[string]frontEnd{
 	v1alpha1.DialectALB: {controller: alb.Controller, class: alb.DefaultClass, prefix: alb.Prefix, defaults: alb.Defaults,
-		read: alb.Read, service: alb.ReadService},
+		read: alb.Read, service: alb.ReadService, allCertificates: true},
 	v1alpha1.DialectNGINX: {controller: nginx.Controller, class: nginx.DefaultClass, prefix: nginx.Prefix,
 		defaults: nginx.Defaults, closesHTTP: true,
 		read: func(in dialect.Input) dialect.Reading { return in.World.(*nginx.World).Read(in) },

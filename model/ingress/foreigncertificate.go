@@ -156,6 +156,13 @@ func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
 	return "", ""
 }
 
+// usable returns the certificates of the cloud for a name that have no names for hosts of other namespaces.
+func (o *MemberListeners) usable(listed string) []routing.CertificateID {
+	return slices.DeleteFunc(slices.Clone(o.inCloud[listed]), func(id routing.CertificateID) bool {
+		return o.rival(id, o.namesOf(id)) != nil
+	})
+}
+
 // choose returns the best certificate of the cloud for a name that has no names for hosts of other
 // namespaces. If all have such names, it returns the best one, and why it is not served. The class
 // decides whether the cloud is searched, so the hosts that it allows to namespaces do not matter

@@ -155,7 +155,12 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 			continue
 		}
 		use := certificateUse{id: id, source: source}
-		e.recordHost(use.id, listed)
+		if frontEnds[e.class.Dialect].allCertificates {
+			use.beside = slices.DeleteFunc(e.usable(listed), func(other routing.CertificateID) bool { return other == id })
+		}
+		for _, id := range append([]routing.CertificateID{id}, use.beside...) {
+			e.recordHost(id, listed)
+		}
 		uses[host] = use
 		if found == nil {
 			found = &use

@@ -137,7 +137,8 @@ type listener struct {
 	served     []Member
 
 	by    map[routing.Host]certificateUse // the certificate of each host
-	order []routing.CertificateID         // as they were attached
+	order []routing.CertificateID         // as they were attached; the default one goes first
+	first *routing.Owner                  // the member that it is of
 	has   map[routing.CertificateID]bool  // certificates in order
 }
 

@@ -201,6 +201,7 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	for _, port := range ports {
 		at := o.ports[port]
+		var own []routing.CertificateID
 		for _, host := range o.covers.hosts {
 			use, ok := uses[host]
 			if !ok {
@@ -210,20 +211,39 @@ func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificat
 			switch {
 			case !taken:
 				at.by[host] = use
-				for _, id := range append([]routing.CertificateID{use.id}, use.beside...) {
-					if !at.has[id] {
-						at.has[id], at.order = true, append(at.order, id)
-					}
-				}
 			case before.id != use.id:
 				o.reportSecond(host, use, before)
 				continue
 			}
+			own = append(append(own, use.id), use.beside...)
 			if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
 				c := o.known[use.id]
 				o.asked[from], c.Origin = true, append(c.Origin, use.source)
 			}
 		}
+		o.take(at, own)
+	}
+}
+
+// take attaches certificates of a member to a port. The first one of the first member is the default certificate. Where
+// routes are in order, so are members; and of all that are found, the one that sorts first is the first, as in the
+// dialect's controller (Discover in its pkg/certs/cert_discovery.go, mergeListenPortConfigs in its pkg/ingress/model_builder.go).
+func (o *MemberListeners) take(at *listener, own []routing.CertificateID) {
+	if len(own) == 0 {
+		return
+	}
+	if frontEnds[o.class.Dialect].allCertificates && len(o.Settings.Certificates) == 0 {
+		slices.Sort(own)
+	}
+	first := at.first == nil || o.class.RoutePrecedence() == routing.InOrder && routing.Before(o.Owner, *at.first) < 0
+	for _, id := range own {
+		if !at.has[id] {
+			at.has[id], at.order = true, append(at.order, id)
+		}
+	}
+	if first {
+		at.first = &o.Owner
+		at.order = slices.Insert(slices.DeleteFunc(at.order, func(id routing.CertificateID) bool { return id == own[0] }), 0, own[0])
 	}
 }
 
