@@ -98,8 +98,9 @@ type LoadBalancerClassSpec struct {
 	ListenPorts []ListenPort `json:"listenPorts,omitempty"`
 
 	// SSLRedirect is the HTTPS port, such as "443", to which requests over HTTP are redirected, for Ingresses without
-	// the annotation and on the hosts that they serve there.
-	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`
+	// the annotation and on the hosts that they serve there. "443,all" redirects what no rule matches, and ACME
+	// challenges, too.
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])(,all)?$`
 	SSLRedirect string `json:"sslRedirect,omitempty"`
 
 	// Groups are the groups that Ingresses of several namespaces may join.

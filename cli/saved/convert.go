@@ -39,7 +39,7 @@ func TableOf(t *precedence.Table) Table {
 	}
 	for _, d := range t.Defaults {
 		out.Defaults = append(out.Defaults,
-			fallback{actionOf(d.Action), d.Ports, owner(d.Owner), placeOf(d.Source)})
+			fallback{actionOf(d.Action), d.Ports, d.Plain, owner(d.Owner), placeOf(d.Source)})
 	}
 	for _, h := range t.Closed {
 		out.Closed = append(out.Closed, closedHost(h))
@@ -114,7 +114,7 @@ func (t Table) Table() (*precedence.Table, error) {
 			Source: n.Source.source()})
 	}
 	for _, d := range t.Defaults {
-		c.Defaults = append(c.Defaults, routing.Default{Action: d.Action.action(), Ports: d.Ports,
+		c.Defaults = append(c.Defaults, routing.Default{Action: d.Action.action(), Ports: d.Ports, Plain: d.Plain,
 			Owner: routing.Owner(d.Owner), Source: d.Source.source()})
 	}
 	for _, h := range t.Closed {

@@ -97,6 +97,7 @@ type name struct {
 type fallback struct {
 	Action action  `json:"action"`
 	Ports  []int32 `json:"ports"`
+	Plain  bool    `json:"plain,omitempty"`
 	Owner  owner   `json:"owner"`
 	Source place   `json:"source"`
 }

@@ -211,6 +211,11 @@ func (o *HostOwners) Refuses(namespace string, host routing.Host) *HostRefusal {
 	return nil
 }
 
+// Owns reports whether a host belongs to a namespace, which is so for all where hosts have no owners.
+func (o *HostOwners) Owns(namespace string, host routing.Host) bool {
+	return o == nil || o.of[host].namespace == namespace
+}
+
 // Below reports whether a wildcard of another namespace covers a host.
 func (o *HostOwners) Below(namespace string, host routing.Host) bool {
 	if o == nil {

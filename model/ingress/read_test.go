@@ -43,7 +43,7 @@ func TestAnnotationValues(t *testing.T) {
 	for name, c := range cases {
 		for _, value := range c.good {
 			ing := anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80")))
-			listens := map[string]string{"ssl-redirect": "HTTP:80,HTTPS:" + value, "listener-attributes": "HTTP:80,HTTPS:443", "mutual-authentication": "HTTPS:443"}[name]
+			listens := map[string]string{"ssl-redirect": "HTTP:80,HTTPS:" + strings.TrimSuffix(value, ",all"), "listener-attributes": "HTTP:80,HTTPS:443", "mutual-authentication": "HTTPS:443"}[name]
 			if listens != "" { // about ports of the Ingress
 				ing = anIngress("shop/web", annotated(name, value), annotated("listen-ports", listens), secured("tls", "a.com"), ruled("a.com", prefixed("/", "web:80")))
 			}

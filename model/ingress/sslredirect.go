@@ -88,7 +88,7 @@ func (v *memberTranslation) redirected(a routing.Action, r HostRule) routing.Act
 	case to == 0 || r.Listed != "" || len(v.ports.plain) == 0:
 	case slices.Contains(v.ports.secureOf(r.Host), to),
 		frontEnds[v.translation.class.Dialect].closesHTTP && v.isCovered(r.Host):
-		a.SSLRedirect = &routing.SSLRedirect{Port: to}
+		a.SSLRedirect = &routing.SSLRedirect{Port: to, Challenges: v.Settings.SSLRedirectAll}
 	case !v.isCovered(r.Host): // else what its certificate or its port lacks is reported
 		v.unredirected.Add(describeHost(r.Host))
 	}
@@ -101,11 +101,42 @@ func (v *memberTranslation) redirectedDefault(a routing.Action, forAnyHost bool)
 	if to == 0 || len(v.ports.plain) == 0 {
 		return a
 	}
-	a.SSLRedirect = &routing.SSLRedirect{Port: to}
+	a.SSLRedirect = &routing.SSLRedirect{Port: to, Challenges: v.Settings.SSLRedirectAll}
 	if forAnyHost && !v.isCovered(routing.Any) {
 		v.unredirected.Add(describeHost(routing.Any))
 	}
 	return a
+}
+
+// addRedirectOfMisses adds the redirect of requests over HTTP that no rule matches, for a member without a default
+// backend, whose own requests are redirected. Those for hosts that no rule names need the permission of the class and,
+// where hosts have owners, belong to the namespace.
+func (v *memberTranslation) addRedirectOfMisses() {
+	to := v.Settings.SSLRedirect
+	if !v.Settings.SSLRedirectAll || len(v.ports.plain) == 0 || !slices.ContainsFunc(v.rules, func(r HostRule) bool {
+		return slices.Contains(v.ports.secureOf(r.Host), to)
+	}) {
+		return
+	}
+	d := routing.Default{Action: routing.SSLRedirect{Port: to}.Redirect(), Plain: true, Owner: v.Owner, Source: v.Source().At("spec")}
+	if v.asksForRedirect() {
+		d.Source = annotationSource(v.Ingress, settings.SSLRedirect)
+	}
+	why := ""
+	switch {
+	case !v.opening.Allowance.Permits(routing.Any):
+		why = notForAnyHost(v.Member)
+	case !v.translation.snapshot.Owners.Owns(v.Namespace, routing.Any):
+		why = fmt.Sprintf("they do not belong to namespace %s, which has no rule without a host and no default backend here",
+			v.Namespace)
+	default:
+		d.Ports = v.ports.plain
+	}
+	if why != "" && v.asksForRedirect() {
+		v.Found = append(v.Found, aboutAnnotation(v.Ingress, settings.SSLRedirect, diag.Warning, diag.HostNotAllowed,
+			"requests over HTTP for hosts that no rule names are not redirected: "+why))
+	}
+	v.translation.config.Defaults = append(v.translation.config.Defaults, d)
 }
 
 // reportUnredirected reports the hosts whose requests over HTTP are not redirected although the

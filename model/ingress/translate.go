@@ -126,6 +126,8 @@ func (v *memberTranslation) serve() {
 				notForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.addDefaultBackend(v.forAnyHost)
+	} else {
+		v.addRedirectOfMisses()
 	}
 	v.reportUnredirected()
 	v.translation.found = append(v.translation.found, v.Found...)

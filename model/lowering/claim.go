@@ -75,6 +75,9 @@ func (c *claims) level(l *precedence.Level) []claim {
 	all := c.completeLevel(l)
 	ranked := c.table.HostMiss == routing.MissAnswers && !slices.ContainsFunc(all, claim.decided)
 	index := newClaimIndex(all, ranked, c.paths)
+	if c.fallback.action.Redirect != nil {
+		index.redirect = c.fallback.group.action
+	}
 	later := c.claimsBelow(l.Host)
 	for i := len(all) - 1; i >= 0; i-- {
 		index.dropped[i] = index.redundant(i, later) ||

@@ -20,6 +20,9 @@ type claimIndex struct {
 	named   map[routing.Path][]int
 	globs   []int // and regular expressions
 	through []int // in the order of another path
+	// redirect is the action of the listener's default if that redirects; else "". Neighbours may be tied together by it:
+	// an Ingress that redirects as the default does needs no rule.
+	redirect string
 }
 
 func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
@@ -67,7 +70,7 @@ func (x *claimIndex) settles(i int, next *claim) (same, decided bool) {
 	if !x.sets.overlap(cl.group.owner, cl.path, next.path) {
 		return false, false
 	}
-	if next.group.action == cl.group.action && (cl.catchAll || next.group.owner == cl.group.owner) {
+	if next.group.action == cl.group.action && (cl.catchAll || next.group.owner == cl.group.owner || cl.group.action == x.redirect) {
 		covered := len(next.when) == 0 && x.sets.contains(cl.group.owner, next.path, cl.path)
 		return covered, covered
 	}

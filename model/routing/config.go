@@ -29,7 +29,7 @@ const (
 	BySpecificity Precedence = iota
 	// InOrder: the first route, by the order of Ingresses, then by their names, then by the position
 	// in its Ingress. No host keeps its misses: HostMiss is MissFallsThrough, and the default of the
-	// port answers what matches no route.
+	// port answers what matches no route; a redirect that is not for any host answers on its own ones.
 	InOrder
 )
 

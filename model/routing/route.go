@@ -45,11 +45,13 @@ type Name struct {
 	Source diag.Source
 }
 
-// A Default is the defaultBackend of an Ingress. It answers requests that match no path on the
-// hosts of its Ingress, and on Ports requests that match no host or path of any rule.
+// A Default is the defaultBackend of an Ingress, or its redirect of what no rule matches. It answers
+// requests that match no path on the hosts of its Ingress, and on Ports requests that match no host
+// or path of any rule.
 type Default struct {
 	Action Action
 	Ports  []int32
+	Plain  bool // it answers over HTTP alone: it redirects to HTTPS
 	Owner  Owner
 	Source diag.Source
 }

@@ -156,11 +156,14 @@ func PortsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
 	return out
 }
 
-// httpsPort is the type of a port to redirect to.
-var httpsPort = Type{
-	words: "port",
+// RedirectsAll follows the port of a redirect of all requests.
+const RedirectsAll = ",all"
+
+// redirectPort is the type of a port to redirect to.
+var redirectPort = Type{
+	words: "port, with `,all` for all requests",
 	Bound: Bound{
-		Pattern: regexp.MustCompile(`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$`),
-		Unlike:  "it is not a port from 1 to 65535",
+		Pattern: regexp.MustCompile(`^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])(,all)?$`),
+		Unlike:  "it is not a port from 1 to 65535, with `,all` behind it for all requests",
 	},
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -69,6 +70,7 @@ type Values struct {
 	Version          routing.Version  // of HTTP of targets; "" if the Ingress does not set it
 	Ports            []v1alpha1.ListenPort
 	SSLRedirect      int32  // the HTTPS port that requests over HTTP are redirected to; 0: none
+	SSLRedirectAll   bool   // those that no rule matches, and those of ACME, too
 	TLSPolicy        string // that the Ingress asks for
 	TLSPolicyOfClass string // for all ports
 	Certificates     []routing.CertificateID
@@ -267,25 +269,30 @@ var Table = []Setting{
 		exposes: func(value string, given Values) bool { return opensOtherPorts(value, given.Ports) },
 	},
 	{
-		Annotation: SSLRedirect, Class: "sslRedirect", Type: httpsPort,
+		Annotation: SSLRedirect, Class: "sslRedirect", Type: redirectPort,
 		Without: "requests over HTTP are answered like those over HTTPS",
 		About:   Ingress, Merge: Own, Example: "443",
 		Doc: "The HTTPS port to which requests on the HTTP ports of the Ingress are redirected, with " +
 			"status 301. They are those of its paths and its default backend, for each host that it serves " +
 			"on that port. Requests below `/.well-known/acme-challenge/` are not redirected. A redirect " +
 			"ranks like the path. An Ingress that names a port on which it does not listen for HTTPS is " +
-			"refused; a port of the class is for the Ingresses that do.",
-		Good: []string{"443", "1", "65535"}, Bad: []string{"", "true", "0", "65536", "0443", "HTTPS:443"},
+			"refused; a port of the class is for the Ingresses that do. `443,all` redirects those below that path, " +
+			"too, and what no rule matches: on the hosts of the Ingress, and of any other host, where its " +
+			"namespace may answer for these. There, it counts as a default backend over HTTP: the oldest answers.",
+		Good:      []string{"443", "1", "65535", "443,all"},
+		Bad:       []string{"", "true", "0", "65536", "0443", "HTTPS:443", "all", "443, all", "443,none"},
 		Restricts: true, OtherNames: []string{"forcesslredirect", "httpsredirect", "redirecttohttps",
 			"httptohttps", "forcehttps", "sslredirectport"},
 		put: func(v *Values, text string) error {
-			port, err := integer(text, 1, 65535)
-			v.SSLRedirect = int32(port)
+			number, all := strings.CutSuffix(text, RedirectsAll)
+			port, err := integer(number, 1, 65535)
+			v.SSLRedirect, v.SSLRedirectAll = int32(port), all
 			return err
 		},
 		ofClass: fieldOf(func(c *class) string { return c.SSLRedirect }),
 		exposes: func(value string, given Values) bool {
-			return value != strconv.Itoa(int(given.SSLRedirect))
+			port, all := strings.CutSuffix(value, RedirectsAll)
+			return port != strconv.Itoa(int(given.SSLRedirect)) || all && !given.SSLRedirectAll
 		},
 	},
 	{

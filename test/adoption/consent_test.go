@@ -6,6 +6,7 @@ import (
 	"time"
 
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // TestWhatNeedsConsentIsNamed: also without the report of adopt, as in events of the operator.
@@ -13,21 +14,26 @@ func TestWhatNeedsConsentIsNamed(t *testing.T) {
 	https := map[string]string{"target-type": "ip", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`}
 	redirects := map[string]string{"target-type": "ip", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "ssl-redirect": "443"}
 	for name, c := range map[string]struct {
-		annotations  map[string]string
-		certificates int
-		says         []string
+		annotations map[string]string
+		later       func(s *site) // what the controller does not see
+		says        []string
 	}{
-		"nothing differs": {https, 1, nil},
-		"ssl-redirect": {redirects, 1, []string{"some requests get another answer (3), such as curl --path-as-is http://a.example.com/.well-known/acme-challenge",
-			": redirect 301 https://#{host}:443/#{path}?#{query}, and then "}},
-		"two certificates": {https, 2, []string{"settings change (1), such as listener 443, certificates: arn:aws:acm:"}},
+		"nothing differs":           {annotations: https},
+		"a redirect of all of HTTP": {annotations: redirects},
+		"another path": {https, func(s *site) {
+			s.change("one", func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].HTTP.Paths[0].Path = "/web" })
+		}, []string{"some requests get another answer (2), such as curl http://a.example.com/", ": forward shop/web:80, and then fixed 404"}},
+		"one more certificate": {https, func(s *site) {
+			s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com")
+		}, []string{"settings change (1), such as listener 443, certificates: arn:aws:acm:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, base+service("web", 80, 8080, 30080)+theIngress("one", c.annotations, "a.example.com / Prefix web 80"))
-			for range c.certificates {
-				s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com")
-			}
+			s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com")
 			s.startTheirs()
+			if c.later != nil {
+				c.later(s)
+			}
 			got := s.obstacles()
 			if len(got) != min(1, len(c.says)) {
 				t.Fatalf("in the way: %q", got)

@@ -361,26 +361,10 @@ func (w world) witnesses(t *testing.T, seed uint64, group string, counts map[str
 
 // tells returns the difference that a verdict of a group announces; "" if none does.
 func (w world) tells(group string, r routing.Request, want, got string) string {
-	has := func(key string) bool {
-		return slices.ContainsFunc(w.members[group], func(m compiler.Member) bool {
-			for _, ing := range w.cluster.Ingresses {
-				if ing.Namespace == m.Namespace && ing.Name == m.Name {
-					if _, is := ing.Annotations["alb.ingress.kubernetes.io/"+key]; is {
-						return true
-					}
-				}
-			}
-			return false
-		})
-	}
 	behind, loops := w.groups[group].Dropped(r)
 	withoutQuery := strings.TrimSuffix(got, "?#{query}")
 	is := func(a incumbent.Answer) bool { return normal(a) == got || normal(a) == withoutQuery }
 	switch {
-	case has("ssl-redirect") && strings.HasPrefix(want, "301 https://#{host}:") && strings.HasPrefix(r.Path, routing.ChallengePath.Value):
-		return "ACME challenges are let through"
-	case has("ssl-redirect") && strings.HasPrefix(want, "301 https://#{host}:") && got == "404":
-		return "what no path matches is not redirected first"
 	case slices.ContainsFunc(w.builds[group].Diagnostics, func(d diag.Diagnostic) bool {
 		return d.Reason == diag.RedirectLoop && (circle.MatchString(want) || strings.HasSuffix(want, fmt.Sprintf("://#{host}:%d%s", r.Port, r.Path)))
 	}):

@@ -67,7 +67,7 @@ func (g *Generator) Config() routing.Config {
 		c.Routes = append(c.Routes, g.route())
 	}
 	for range g.IntN(3) {
-		c.Defaults = append(c.Defaults, routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()})
+		c.Defaults = append(c.Defaults, g.fallback())
 	}
 	for range g.IntN(3) {
 		c.Names = append(c.Names, routing.Name{Owner: g.owner(), Host: Hosts[g.IntN(len(Hosts)-2)], Ports: g.ports()})
@@ -102,6 +102,16 @@ func (g *Generator) action() routing.Action {
 	default:
 		return a
 	}
+}
+
+// fallback is a default backend, or a redirect of all requests over HTTP.
+func (g *Generator) fallback() routing.Default {
+	d := routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()}
+	if g.IntN(3) == 0 {
+		d.Plain, d.Ports = true, [][]int32{{80}, {}}[g.IntN(2)]
+		d.Action = routing.SSLRedirect{Port: 443}.Redirect()
+	}
+	return d
 }
 
 func (g *Generator) route() routing.Route {
@@ -148,7 +158,7 @@ func (g *Generator) Changed(c routing.Config) routing.Config {
 			c.HostMiss = 1 - c.HostMiss
 			c.Precedence = routing.Precedence(g.IntN(2))
 		case 7:
-			c.Defaults = append(c.Defaults, routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()})
+			c.Defaults = append(c.Defaults, g.fallback())
 		default:
 			c.Listeners = c.Listeners[:1]
 		}

@@ -130,6 +130,9 @@ func (pt *portTable) levelOf(r *routing.Route) *Level {
 	return pt.level(r.Host)
 }
 
+// has reports whether a default may answer on the port.
+func (pt *portTable) has(d *routing.Default) bool { return !d.Plain || pt.protocol == routing.HTTP }
+
 // placeDefaults gives each level the oldest default backend that applies to it.
 func (t *Table) placeDefaults() {
 	byOwner := make(map[string]*routing.Default, len(t.Defaults))
@@ -148,11 +151,11 @@ func (t *Table) placeDefaults() {
 	}
 	for _, n := range t.Names {
 		d := byOwner[n.Owner.String()]
-		if d == nil || t.Precedence == routing.InOrder {
+		if d == nil || t.Precedence == routing.InOrder && (!d.Plain || len(d.Ports) > 0) {
 			continue
 		}
 		for _, port := range n.Ports {
-			if level := t.ports[port].levelNamed(&n); level != nil {
+			if level := t.ports[port].levelNamed(&n); level != nil && t.ports[port].has(d) {
 				level.offer(d, n.Ports)
 			}
 		}

@@ -293,8 +293,8 @@ func (t *Table) reportDefaults(notes map[diag.Diagnostic]bool) {
 		lost := false
 		for _, n := range names[d.Owner.String()] {
 			for _, port := range n.Ports {
-				if level := t.ports[port].levelNamed(&n); level != nil {
-					if winner := level.Miss; winner != nil &&
+				if level := t.ports[port].levelNamed(&n); level != nil && t.ports[port].has(d) {
+					if winner := level.Miss; winner != nil && !redirectsAlike(winner, d) &&
 						winner.Owner.String() != d.Owner.String() {
 						lost = true
 						notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
@@ -307,13 +307,18 @@ func (t *Table) reportDefaults(notes map[diag.Diagnostic]bool) {
 			continue
 		}
 		for _, port := range d.Ports {
-			if pt := t.ports[port]; pt != nil && pt.levels[routing.Any].Miss != nil {
+			if pt := t.ports[port]; pt != nil && pt.levels[routing.Any].Miss != nil && !redirectsAlike(pt.levels[routing.Any].Miss, d) {
 				notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
 					Message: fmt.Sprintf("requests that nothing matches go to the older %s",
 						pt.levels[routing.Any].Miss.Source)}] = true
 			}
 		}
 	}
+}
+
+// redirectsAlike reports whether two Ingresses redirect what no rule matches to the same port.
+func redirectsAlike(a, b *routing.Default) bool {
+	return a.Plain && b.Plain && a.Action.Key() == b.Action.Key()
 }
 
 // coveredByText reports whether, by its text, one of the paths has all request paths of p.

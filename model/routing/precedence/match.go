@@ -113,12 +113,15 @@ func (t *Table) decide(first *Level, r routing.Request) Outcome {
 
 // missed returns the answer of a level's default backend.
 func (l *Level) missed(r routing.Request, arrival func() string) Outcome {
-	miss, as := l.Miss, ""
+	miss, who, as := l.Miss, "the oldest default backend answers", ""
+	if miss.Plain {
+		who = "the oldest Ingress redirects all requests over HTTP"
+	}
 	if l.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
 		miss, as = l.ChallengeMiss, ", as "+throughWhy
 	}
 	return Outcome{Action: miss.Action, Owner: miss.Owner, Source: miss.Source, Host: l.Host, Miss: miss, why: func() string {
-		return arrival() + ", no path there matches, and the oldest default backend answers" + as
+		return arrival() + ", no path there matches, and " + who + as
 	}}
 }
 

@@ -105,7 +105,7 @@ func Read(in dialect.Input) dialect.Reading {
 // classes counts the classes of requests: a path is one on each port. A change is counted for all paths that may have it: which of
 // their requests have it is not found out.
 func (r *reader) classes() (out dialect.Classes) {
-	paths, redirected := 0, false
+	paths := 0
 	if r.Spec.DefaultBackend != nil {
 		paths++
 	}
@@ -116,17 +116,12 @@ func (r *reader) classes() (out dialect.Classes) {
 	}
 	all := paths * len(r.ports)
 	for _, v := range r.out.Verdicts {
-		switch {
-		case v.Outcome == dialect.Refused:
+		switch v.Outcome {
+		case dialect.Refused:
 			return dialect.Classes{Refused: all}
-		case v.Outcome == dialect.Changed && v.Key == Prefix+"ssl-redirect":
-			redirected = true
-		case v.Outcome == dialect.Changed:
+		case dialect.Changed:
 			out.Changed = all
 		}
-	}
-	if redirected { // what is redirected comes over HTTP
-		out.Changed = max(out.Changed, paths*len(r.ports.of(v1alpha1.ProtocolHTTP)))
 	}
 	out.Same = all - out.Changed
 	return out

@@ -258,7 +258,8 @@ func (a *applied) merge(f classField, one *v1alpha1.LoadBalancerClassSpec, m *cl
 			}
 		}
 	}
-	if f.name == "sslRedirectPort" && a.class.SSLRedirect != "" && a.class.SSLRedirect != m.annotation {
+	if f.name == "sslRedirectPort" && a.class.SSLRedirect != "" &&
+		strings.TrimSuffix(a.class.SSLRedirect, settings.RedirectsAll) != m.annotation {
 		m.annotation = ""
 		lost("sslRedirect")
 	}

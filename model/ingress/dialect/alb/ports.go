@@ -148,8 +148,8 @@ func (r *reader) judge(key string, outcome dialect.Outcome, message string) {
 	}
 }
 
-// redirect reads ssl-redirect. In the controller, one Ingress that has it redirects all requests over
-// HTTP of its group, those of others too (model_builder.go).
+// redirect reads ssl-redirect. In the controller, one Ingress that has it redirects all requests over HTTP of its
+// group, those of others too (model_builder.go): listeners of HTTP have no rules then (model_build_listener.go).
 func (r *reader) redirect() {
 	port, own := r.annotation("ssl-redirect")
 	from, beside := Prefix+"ssl-redirect", ""
@@ -188,7 +188,6 @@ func (r *reader) redirect() {
 		}
 		return
 	}
-	r.set(settings.SSLRedirect, port, Prefix+"ssl-redirect")
-	r.judge(Prefix+"ssl-redirect", dialect.Changed, "requests for ACME challenges are let through, and those that no "+
-		"path matches are answered 404 at once, in place of being redirected")
+	r.set(settings.SSLRedirect, strconv.FormatInt(n, 10)+settings.RedirectsAll, Prefix+"ssl-redirect")
+	r.judge(Prefix+"ssl-redirect", dialect.Same, "")
 }

@@ -74,7 +74,6 @@ func (r *reader) note(c change) {
 
 // show gives each change a request that shows it. A change that no request shows is none.
 func (r *reader) show() {
-	r.showRedirect()
 	for _, h := range r.hostRedirects {
 		r.noteDropped(h)
 	}
@@ -88,63 +87,6 @@ func (r *reader) show() {
 			v.Outcome, v.Message, v.Request = dialect.Changed, c.message, request
 		}
 	}
-}
-
-// showRedirect gives ssl-redirect a request: for an ACME challenge or, where the Ingress redirects these, for a
-// host that it has no rule for.
-func (r *reader) showRedirect() {
-	at := slices.IndexFunc(r.out.Verdicts, func(v dialect.Verdict) bool {
-		return v.Key == Prefix+"ssl-redirect" && v.Outcome == dialect.Changed
-	})
-	insecure := r.ports.of(v1alpha1.ProtocolHTTP)
-	if at < 0 || len(insecure) == 0 {
-		return
-	}
-	v := &r.out.Verdicts[at]
-	ask := func(host, path string) {
-		v.Request = compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d%s", host, insecure[0], routing.Sendable(path))}
-	}
-	const challenge = "/.well-known/acme-challenge/x"
-	host := r.anyHost()
-	taken := slices.IndexFunc(r.written, func(w writtenPath) bool {
-		return !w.circles("http", insecure[0]) && w.isFor(host, plainRequest, "") && r.tries(1) && w.path.Matches(challenge)
-	})
-	if taken < 0 || r.letsThrough(r.written[taken]) {
-		ask(host, challenge)
-		return
-	}
-	for _, host := range []string{"any.example", host} {
-		if path, found := r.unmatched(host, insecure[0]); found && r.Spec.DefaultBackend == nil {
-			ask(host, path)
-			return
-		}
-	}
-	v.Outcome, v.Message = dialect.Same, ""
-}
-
-// plainRequest fulfils no condition but one on its method.
-var plainRequest = compare.Request{Method: "GET"}
-
-// unmatched returns a path that no path for a host matches, on a port of HTTP.
-func (r *reader) unmatched(host string, port int32) (string, bool) {
-	var out []*language.Language
-	for _, w := range r.written {
-		if !w.circles("http", port) && w.isFor(host, plainRequest, "") && len(out) < mostChanges {
-			out = append(out, language.OfPath(w.path))
-		}
-	}
-	path, found := r.textOf([]*language.Language{language.OfPath(routing.Root)}, out)
-	return path, found && len(out) < mostChanges
-}
-
-// letsThrough reports whether a path is not redirected to HTTPS for ACME challenges. One by an expression is, unless
-// it matches all of them.
-func (r *reader) letsThrough(w writtenPath) bool {
-	if w.redirect != nil || w.path.Type != routing.Regex {
-		return w.redirect == nil
-	}
-	_, others := r.textOf([]*language.Language{language.OfPath(routing.ChallengePath)}, []*language.Language{language.OfPath(w.path)})
-	return !others
 }
 
 // requestOf returns a request of a change. It reports false if an earlier path has it, or no port.
