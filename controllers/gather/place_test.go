@@ -144,7 +144,7 @@ func TestARefusedVersionInADialectIsKnown(t *testing.T) {
 		IngressClasses: []*networkingv1.IngressClass{class}, ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{parameters},
 		Services: []*corev1.Service{web}, Ingresses: []*networkingv1.Ingress{ing, other},
 	}, ingress.ClassOptions{}, ing)
-	if read.Annotations["fairlead.dev/ssl-redirect"] != "443" || !strings.Contains(read.Annotations["fairlead.dev/backends"], "cognito") {
+	if read.Annotations["fairlead.dev/ssl-redirect"] != "443,all" || !strings.Contains(read.Annotations["fairlead.dev/backends"], "cognito") {
 		t.Fatalf("it is read as %v", read.Annotations)
 	}
 	g := gathererOf(clusterOf(t, class, parameters, web, other), map[lb.Key]records.Record{"theirs/shop/web/internal": remembering(rejecting(read))})
