@@ -236,7 +236,7 @@ func (t *Taker) ofController(ctx context.Context, some []string, are bool) (out 
 		}
 		if why, is := isOfController(ing, controllers); is == are {
 			if class := ing.Spec.IngressClassName; are && class != nil && parameters[*class] != "" {
-				why += "; the new class needs what its IngressClassParams " + parameters[*class] + " say, too"
+				why += "; let the new class refer to its IngressClassParams " + parameters[*class] + ", too"
 			}
 			out = append(out, fmt.Sprintf("Ingress %s: %s", name, why))
 		}

@@ -52,7 +52,7 @@ func TestWhatObjectsAreIndexedBy(t *testing.T) {
 		"parameters of another controller": {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new("example.com"), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "a"}), nil},
 		"parameters of Fairlead":           {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "a"}), []string{v1alpha1.KindClusterLoadBalancerClass + "//a", "IngressClassParams//public"}},
 		"parameters that have a namespace": {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Namespace: new("shop"), Name: "a"}), []string{v1alpha1.KindLoadBalancerClass + "/shop/a", "IngressClassParams//public"}},
-		"IngressClassParams":               {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "a"}), []string{"IngressClassParams//a", v1alpha1.KindClusterLoadBalancerClass + "//public"}},
+		"IngressClassParams":               {ClassParameters, with(&networkingv1.IngressClassParametersReference{APIGroup: new("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "a"}), []string{"IngressClassParams//a", v1alpha1.KindClusterLoadBalancerClass + "//public", v1alpha1.KindClusterLoadBalancerClass + "//a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := slices.IndexFunc(Indexes(), func(i Index) bool { return i.Field == c.field })

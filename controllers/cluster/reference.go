@@ -51,8 +51,8 @@ func RefFrom(kind, object string) Ref {
 }
 
 // ParametersRefs returns the objects that can be parameters of an IngressClass: the one that it refers
-// to and, of the other controller or beside that one's, the one with the name of the class. There are
-// none if the class does not exist, or refers to none.
+// to and, of the other controller or beside that one's, the one with the name of the class or of that
+// one. There are none if the class does not exist, or refers to none.
 func ParametersRefs(class *networkingv1.IngressClass) []Ref {
 	if class == nil {
 		return nil
@@ -68,6 +68,7 @@ func ParametersRefs(class *networkingv1.IngressClass) []Ref {
 		return []Ref{
 			RefTo(KindIngressClassParams, "", p.Name),
 			RefTo(v1alpha1.KindClusterLoadBalancerClass, "", class.Name),
+			RefTo(v1alpha1.KindClusterLoadBalancerClass, "", p.Name),
 		}
 	case p.APIGroup == nil || *p.APIGroup != v1alpha1.Group:
 		return nil

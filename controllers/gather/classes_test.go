@@ -164,10 +164,11 @@ func TestParametersOfTheOtherControllerAreRead(t *testing.T) {
 		"beside one":            {"edge", v1alpha1.Group, v1alpha1.KindLoadBalancerClass, "theirs", nil, versions{cluster.RefTo(v1alpha1.KindLoadBalancerClass, "infra", "theirs"): "4", params("edge"): "5"}, []string{"edge"}},
 		"not there":             {"other", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "theirs", nil, versions{own("theirs"): "3", params("other"): ""}, nil},
 		"not the dialect":       {"edge", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "ours", nil, versions{own("ours"): "2"}, nil},
-		"it is referred to":     {"theirs", foreign, alb.ParamsKind, "edge", nil, versions{own("theirs"): "3", params("edge"): "5"}, []string{"edge"}},
-		"without one of ours":   {"other", foreign, alb.ParamsKind, "edge", nil, versions{own("other"): "", params("edge"): "5"}, []string{"edge"}},
+		"it is referred to":     {"theirs", foreign, alb.ParamsKind, "edge", nil, versions{own("theirs"): "3", own("edge"): "", params("edge"): "5"}, []string{"edge"}},
+		"without one of ours":   {"other", foreign, alb.ParamsKind, "edge", nil, versions{own("other"): "", own("edge"): "", params("edge"): "5"}, []string{"edge"}},
+		"with one of its name":  {"other", foreign, alb.ParamsKind, "theirs", nil, versions{own("other"): "", own("theirs"): "3", params("theirs"): ""}, nil},
 		"without the kind":      {"edge", v1alpha1.Group, v1alpha1.KindClusterLoadBalancerClass, "theirs", lacking, versions{own("theirs"): "3", params("edge"): ""}, nil},
-		"without it, referring": {"theirs", foreign, alb.ParamsKind, "edge", lacking, versions{own("theirs"): "3", params("edge"): ""}, nil},
+		"without it, referring": {"theirs", foreign, alb.ParamsKind, "edge", lacking, versions{own("theirs"): "3", own("edge"): "", params("edge"): ""}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: c.class, ResourceVersion: "1"}}

@@ -34,8 +34,9 @@ func IsForeign(ref *networkingv1.IngressClassParametersReference) bool {
 }
 
 // of returns the parameters of a class: those that it refers to and, with a dialect, those of the other
-// kind that have the name of the class. Where it refers to an IngressClassParams and no
-// ClusterLoadBalancerClass has its name, the object is nil.
+// kind that have the name of the class. Where it refers to an IngressClassParams, a
+// ClusterLoadBalancerClass of that name will do, so that several classes can share both; without one, the
+// object is nil.
 func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec *v1alpha1.LoadBalancerClassSpec,
 	beside *alb.IngressClassParams, err *field.Error) {
 	at, name := field.NewPath("spec", "parameters"), Name{Name: c.Name}
@@ -59,6 +60,10 @@ func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec
 		return nil, nil, nil, field.NotFound(at, sourceOf(ref).String())
 	}
 	own := p.cluster[name]
+	if own == nil {
+		name = Name{Name: ref.Name}
+		own = p.cluster[name]
+	}
 	switch {
 	case taken != "":
 		object, spec = p.ofTaken(name, taken)
@@ -67,8 +72,7 @@ func (p parameters) of(c *networkingv1.IngressClass) (object metav1.Object, spec
 		return nil, &v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB}, beside, nil
 	case own.Spec.Dialect != v1alpha1.DialectALB:
 		return nil, nil, nil, field.Invalid(at, sourceOf(ref).String(),
-			"the ClusterLoadBalancerClass "+own.Name+", which has the name of the class, does not read it: set its "+
-				"`dialect` to 'alb'")
+			"the ClusterLoadBalancerClass "+own.Name+" does not read it: set its `dialect` to 'alb'")
 	}
 	return own, &own.Spec, beside, nil
 }

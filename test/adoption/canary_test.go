@@ -140,3 +140,50 @@ func (s *site) obstacles() (out []string) {
 	}
 	return out
 }
+
+// TestClassesWithTheSameParameters: the parameters of the controller have another name than its class. A second class refers to
+// them, too, and so does the one that takes the place of the first; the ClusterLoadBalancerClass has the name of the parameters.
+func TestClassesWithTheSameParameters(t *testing.T) {
+	s := newSite(t, strings.NewReplacer("spec: {controller: ingress.k8s.aws/alb}", "spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: edge}}",
+		"kind: ClusterLoadBalancerClass\nmetadata: {name: alb}", "kind: ClusterLoadBalancerClass\nmetadata: {name: edge}").Replace(base)+
+		"\n---\napiVersion: elbv2.k8s.aws/v1beta1\nkind: IngressClassParams\nmetadata: {name: edge}\nspec: {targetType: ip, scheme: internet-facing, tags: [{key: team, value: shop}]}\n"+
+		service("web", 80, 8080, 30080)+theIngress("one", nil, "a.example.com / Prefix web 80")+theIngress("two", nil, "b.example.com / Prefix web 80"))
+	s.startTheirs()
+	s.learn(someRequests...)
+	if done, err := s.take(false); done || err != nil {
+		t.Fatal(done, err)
+	}
+	parameters := &networkingv1.IngressClassParametersReference{APIGroup: aws.String("elbv2.k8s.aws"), Kind: "IngressClassParams", Name: "edge"}
+	class := func(name string) *networkingv1.IngressClass {
+		out := classNamed(name)
+		out.Spec.Parameters = parameters
+		return out
+	}
+	s.asTheirs(func() error { return s.kube.Create(t.Context(), class("canary")) })
+	s.change("one", func(ing *networkingv1.Ingress) { ing.Spec.IngressClassName = aws.String("canary") })
+	states := func(want ...string) {
+		t.Helper()
+		if _, err := s.take(false); err != nil {
+			t.Fatal(err)
+		}
+		all, err := records.NewAdoptionStore(s.kube, s.kube, "").List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range all {
+			got = append(got, r.Key[:strings.Index(r.Key, "=")]+" "+r.State)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		s.right("with " + strings.Join(want, ", "))
+	}
+	states("alb/shop/two/internet-facing Prepared", "canary/shop/one/internet-facing Taken")
+	s.asTheirs(func() error { return s.kube.Delete(t.Context(), class("alb")) })
+	s.asTheirs(func() error { return s.kube.Create(t.Context(), class("alb")) })
+	states("alb/shop/two/internet-facing Taken", "canary/shop/one/internet-facing Taken")
+	if steps := s.plan(); len(steps) > 0 {
+		t.Errorf("the plan is then %q", steps)
+	}
+}

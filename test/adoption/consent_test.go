@@ -53,7 +53,7 @@ func TestIngressClassParamsAreNamed(t *testing.T) {
 		"\n---\napiVersion: elbv2.k8s.aws/v1beta1\nkind: IngressClassParams\nmetadata: {name: edge}\nspec: {targetType: ip}\n"+
 		service("web", 80, 8080, 30080)+theIngress("one", nil, "a.example.com / Prefix web 80"))
 	s.startTheirs()
-	if out := s.takeOne(); len(out.Switch) != 1 || !strings.Contains(out.Switch[0], "the new class needs what its IngressClassParams edge say, too") {
+	if out := s.takeOne(); len(out.Switch) != 1 || !strings.Contains(out.Switch[0], "let the new class refer to its IngressClassParams edge, too") {
 		t.Errorf("%+v", out)
 	}
 }
