@@ -172,7 +172,8 @@ func TestClassesWithTheSameParameters(t *testing.T) {
 		}
 		var got []string
 		for _, r := range all {
-			got = append(got, r.Key[:strings.Index(r.Key, "=")]+" "+r.State)
+			key, _, _ := strings.Cut(r.Key, "=")
+			got = append(got, key+" "+r.State)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
