@@ -106,29 +106,27 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 		return nil, err
 	}
 	did := &progress{Key: key, Name: found.Name, byHand: record.ByHand()}
+	members, err := r.members(ctx, taker, record)
+	if err != nil {
+		return did, err
+	}
 	if !r.yes {
 		seen, err := cloud.Observe(ctx, key, false)
 		if err != nil {
 			return did, err
 		}
 		did.State, did.Lost, did.Changes = record.State, adoption.Lost(record), adopt.Changed(seen, found.Tags, record.ByHand())
+		anew, err := taker.Anew(ctx, found, record, members)
+		if err != nil {
+			return did, err
+		}
+		did.Changes = append(did.Changes, anew...)
 		if did.Next = "fairlead release --yes gives it back"; did.State == adoption.Released {
 			did.Left, did.Next = adoption.LeftOf(record), "once the controller has started, fairlead release --yes deletes what is left"
 		}
 		return did, nil
 	}
-	remembered, err := records.Remembered(ctx, taker.Kube, r.cluster.Namespace)
-	if err != nil {
-		return did, err
-	}
-	members := map[string]bool{}
-	for name := range record.Finalizers {
-		members[name] = true
-	}
-	for name := range remembered[key].Members {
-		members[name] = true
-	}
-	if did.Outcome, err = taker.ReleaseFound(ctx, found.Handle, key, slices.Sorted(maps.Keys(members)), r.accepts(key)); err != nil {
+	if did.Outcome, err = taker.ReleaseFound(ctx, found.Handle, key, members, r.accepts(key)); err != nil {
 		return did, err
 	}
 	switch {
@@ -140,6 +138,19 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 		did.Next = "the controller can be started"
 	}
 	return did, nil
+}
+
+// members returns the Ingresses of a load balancer, sorted: those that it was taken over with, and those that joined since.
+func (r *releasing) members(ctx context.Context, taker *adoption.Taker, of adoption.Record) ([]string, error) {
+	remembered, err := records.Remembered(ctx, taker.Kube, r.cluster.Namespace)
+	out := map[string]bool{}
+	for name := range of.Finalizers {
+		out[name] = true
+	}
+	for name := range remembered[of.Key].Members {
+		out[name] = true
+	}
+	return slices.Sorted(maps.Keys(out)), err
 }
 
 // classesOf returns the recorded IngressClasses in JSON, which kubectl applies as it is: a report has no lines in its texts.

@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/adopt"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -234,6 +235,35 @@ func (t *Taker) Releasable(ctx context.Context, cloud Asked) ([]lb.Other, error)
 		}
 		if found != nil {
 			out = append(out, adopt.WithFormerTags(*found))
+		}
+	}
+	return out, nil
+}
+
+// Anew says which target groups the controller makes when it gets a load balancer back: those of Ingresses that ask for a
+// Service or port which they did not ask for. They have no targets at first. found is as Releasable returns it.
+func (t *Taker) Anew(ctx context.Context, found *lb.Other, r Record, members []string) (out []string, err error) {
+	if r.Cluster == byHand {
+		return nil, nil
+	}
+	have := map[string]bool{}
+	for _, g := range found.TargetGroups {
+		have[adopt.ResourceOf(found, g.Handle)] = true
+	}
+	for _, name := range members {
+		ing := ingressNamed(name)
+		err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading Ingress %s: %w", name, err)
+		}
+		for _, resource := range alb.TargetGroupsOf(ing) {
+			if !have[resource] {
+				out = append(out, fmt.Sprintf("target group %s of Ingress %s: the controller makes one, which has no targets at first",
+					strings.TrimPrefix(resource, name+"-"), name))
+			}
 		}
 	}
 	return out, nil

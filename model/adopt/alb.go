@@ -30,6 +30,9 @@ func ClusterOf(o *lb.Other) string { return o.Tags[o.Handle][tagCluster] }
 // Stack returns what a load balancer of the controller is for: a group, or namespace/name of an Ingress without one.
 func Stack(o *lb.Other) string { return o.Tags[o.Handle][tagStack] }
 
+// ResourceOf returns which of its target groups one is: namespace/name of the Ingress, Service and port.
+func ResourceOf(o *lb.Other, group string) string { return o.Tags[group][tagResource] }
+
 // IsOfKey reports whether a stack is that of the Ingresses of a key. A group of the controller has no namespace, so that
 // each group of its name counts, of a namespace or not.
 func IsOfKey(stack string, key lb.Key) bool {

@@ -2,12 +2,15 @@ package adoption
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -242,6 +245,7 @@ func TestChangesAfterATakeover(t *testing.T) {
 	}
 	added := append(slices.Clone(someRequests), requestsOf([]string{"d.example.com"}, []string{"/", "/y"})...)
 	s.learn(added...)
+	anew, had := s.anew(), s.resources()
 	s.releaseAll()
 	s.right("after it was given back")
 	wanted := s.asked
@@ -250,6 +254,56 @@ func TestChangesAfterATakeover(t *testing.T) {
 	s.right("after it was given back and the controller started")
 	s.asked = wanted
 	s.right("once the controller has made what is new")
+	var made []string
+	for _, resource := range s.resources() {
+		if !slices.Contains(had, resource) {
+			made = append(made, resource)
+		}
+	}
+	if want := []string{"shop/three-api:80"}; !slices.Equal(made, want) || len(anew) != 1 ||
+		!strings.Contains(anew[0], "target group api:80 of Ingress shop/three: the controller makes one") {
+		t.Errorf("the controller made %q, want %q, and it was said %q", made, want, anew)
+	}
+}
+
+// anew is what release says about target groups that the controller will make.
+func (s *site) anew() (out []string) {
+	s.Helper()
+	taker := s.taker(s.cloud())
+	found, err := taker.Releasable(s.Context(), s.cloud())
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := range found {
+		r, err := taker.Owned(s.Context(), &found[i])
+		if err != nil {
+			s.Fatal(err)
+		}
+		one, err := taker.Anew(s.Context(), &found[i], r, slices.Collect(maps.Keys(r.Finalizers)))
+		if err != nil {
+			s.Fatal(err)
+		}
+		out = append(out, one...)
+	}
+	return out
+}
+
+// resources are the target groups of the controller, as it names them.
+func (s *site) resources() (out []string) {
+	s.Helper()
+	for _, g := range must(s, func() (*elbv2.DescribeTargetGroupsOutput, error) {
+		return s.elb.DescribeTargetGroups(s.Context(), &elbv2.DescribeTargetGroupsInput{})
+	}).TargetGroups {
+		for _, tag := range must(s, func() (*elbv2.DescribeTagsOutput, error) {
+			return s.elb.DescribeTags(s.Context(), &elbv2.DescribeTagsInput{ResourceArns: []string{*g.TargetGroupArn}})
+		}).TagDescriptions[0].Tags {
+			if name := strings.TrimPrefix(*tag.Key, adopt.Was); name == "ingress.k8s.aws/resource" {
+				out = append(out, *tag.Value)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // TestAccidentsOnTheWay: the controller is started by accident before and after the user replaces the class, and again.
@@ -353,5 +407,18 @@ func TestTheCallsForTwentyIngresses(t *testing.T) {
 		"AddTags": 6, "RemoveTags": 2, "CreateTags": 2, "DeleteTags": 1}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Error(diff)
+	}
+	page, err := os.ReadFile("../../docs/how-to/keep-your-load-balancers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, tags := 0, 0
+	for call, n := range calls {
+		if all += n; strings.HasSuffix(call, "Tags") {
+			tags += n
+		}
+	}
+	if text := fmt.Sprintf("%d writes in AWS, %d of tags", all, tags); !strings.Contains(strings.Join(strings.Fields(string(page)), " "), text) {
+		t.Errorf("the page does not say that there are %s", text)
 	}
 }

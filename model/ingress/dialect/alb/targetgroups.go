@@ -2,13 +2,18 @@ package alb
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file finds the ARN of a target group by its name, among those that the class allows. No two target
+// This file knows the target groups that the controller makes for an Ingress. It finds the ARN of another one by its
+// name, among those that the class allows. No two target
 // groups of an account and region have one name
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html), so the
 // class, which has to allow the target group anyway, can say which one a name means, and no call has to.
@@ -46,4 +51,39 @@ func nameIn(arn string) string {
 		return ""
 	}
 	return parts[1]
+}
+
+// TargetGroupsOf returns the target groups that the controller makes for an Ingress, as it names them in its tags: one
+// for each Service and port, as the Ingress writes it (buildTargetGroupResourceID in model_build_target_group.go).
+func TargetGroupsOf(ing *networkingv1.Ingress) []string {
+	made := map[string]bool{}
+	add := func(service, port string) {
+		made[fmt.Sprintf("%s/%s-%s:%s", ing.Namespace, ing.Name, service, port)] = true
+	}
+	backend := func(b *networkingv1.IngressBackend) {
+		switch {
+		case b == nil || b.Service == nil:
+		case b.Service.Port.Name == UseAnnotation:
+			var a action
+			if readJSON(ing.Annotations[Prefix+"actions."+b.Service.Name], &a) != nil || a.ForwardConfig == nil {
+				return
+			}
+			for _, g := range a.ForwardConfig.TargetGroups {
+				if g.ServiceName != nil && g.ServicePort != nil {
+					add(*g.ServiceName, g.ServicePort.String())
+				}
+			}
+		case b.Service.Port.Name != "":
+			add(b.Service.Name, b.Service.Port.Name)
+		default:
+			add(b.Service.Name, strconv.Itoa(int(b.Service.Port.Number)))
+		}
+	}
+	backend(ing.Spec.DefaultBackend)
+	for _, rule := range ing.Spec.Rules {
+		for i := 0; rule.HTTP != nil && i < len(rule.HTTP.Paths); i++ {
+			backend(&rule.HTTP.Paths[i].Backend)
+		}
+	}
+	return slices.Sorted(maps.Keys(made))
 }
