@@ -136,25 +136,37 @@ func own(rng *rand.Rand, c *routing.Config) {
 	}
 }
 
-// redirected is a table of which some Ingresses are redirected to HTTPS, with paths at and above those of challenges.
+// redirected is a table of which some Ingresses are redirected to HTTPS, with paths at and above those of challenges. Some
+// redirect all of HTTP.
 func redirected(rng *rand.Rand, t *precedence.Table) *precedence.Table {
 	c := t.Config
 	c.Routes, c.Defaults = slices.Clone(c.Routes), slices.Clone(c.Defaults)
 	to := map[string]*routing.SSLRedirect{}
 	for i := range 4 {
 		if rng.IntN(2) == 0 {
-			to[fmt.Sprintf("ingress-%d", i)] = &routing.SSLRedirect{Port: 443, Challenges: rng.IntN(6) == 0}
+			to[fmt.Sprintf("ingress-%d", i)] = &routing.SSLRedirect{Port: 443, Challenges: rng.IntN(3) == 0}
 		}
 	}
+	all := map[string]bool{}
 	for i := range c.Routes {
 		r := &c.Routes[i]
-		if r.Action.SSLRedirect = to[r.Owner.Name]; rng.IntN(3) == 0 && r.Listed == nil {
+		r.Action.SSLRedirect = to[r.Owner.Name]
+		if s := r.Action.SSLRedirect; s != nil && s.Challenges && !all[r.Owner.Name] && !slices.ContainsFunc(c.Defaults, func(d routing.Default) bool {
+			return d.Owner.Name == r.Owner.Name
+		}) {
+			all[r.Owner.Name] = true
+			c.Defaults = append(c.Defaults, routing.Default{Owner: r.Owner, Action: s.Redirect(), Plain: true,
+				Ports: [][]int32{{80}, {8080}, {80, 8080}, {}}[rng.IntN(4)]})
+		}
+		if rng.IntN(3) == 0 && r.Listed == nil {
 			r.Path = challengePaths[rng.IntN(len(challengePaths))]
 			r.Spelt = r.Path.Value
 		}
 	}
 	for i := range c.Defaults {
-		c.Defaults[i].Action.SSLRedirect = to[c.Defaults[i].Owner.Name]
+		if !c.Defaults[i].Plain {
+			c.Defaults[i].Action.SSLRedirect = to[c.Defaults[i].Owner.Name]
+		}
 	}
 	return precedence.New(c)
 }
