@@ -91,25 +91,22 @@ type server struct {
 	decoded map[string]any // by command
 }
 
-// values returns what the documents have, by command. They are decoded once.
-func (s *server) values(all []Document) (map[string]any, error) {
+// value returns what a document has. It is decoded when it is first shown.
+func (s *server) value(all []Document, command string) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(all) > 0 && s.of == &all[0] {
-		return s.decoded, nil
+	if s.of != &all[0] {
+		s.of, s.decoded = &all[0], map[string]any{}
 	}
-	out := map[string]any{}
-	for _, d := range all {
-		value, err := decode(d.JSON)
-		if err != nil {
-			return nil, err
-		}
-		out[d.Command] = value
+	if value, known := s.decoded[command]; known {
+		return value, nil
 	}
-	if len(all) > 0 {
-		s.of, s.decoded = &all[0], out
+	i := slices.IndexFunc(all, func(d Document) bool { return d.Command == command })
+	value, err := decode(all[i].JSON)
+	if err == nil {
+		s.decoded[command] = value
 	}
-	return out, nil
+	return value, err
 }
 
 // changes tells of each change, as an event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html.
@@ -199,20 +196,18 @@ func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wan
 		s.failed(w, r, err)
 		return
 	}
-	values, err := s.values(all)
-	if err != nil {
-		s.failed(w, r, err)
-		return
-	}
 	var shown []section
-	of := map[string]string{} // commands by view
+	values := map[string]any{} // by view
 	page := layout{Title: "Search"}
 	for _, d := range all {
 		for _, p := range viewsOf[d.Command] {
 			if !wanted(p) {
 				continue
 			}
-			of[p.ID] = d.Command
+			if values[p.ID], err = s.value(all, d.Command); err != nil {
+				s.failed(w, r, err)
+				return
+			}
 			p.Command, p.JSON = "fairlead "+d.Command, template.URL("/json/"+d.Command) //nolint:gosec // ours
 			shown = append(shown, p)
 			if !only {
@@ -226,7 +221,7 @@ func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wan
 	}
 	query := r.URL.Query().Get("q")
 	s.answer(w, r, page, shown, func(p section) context {
-		return context{Doc: values[of[p.ID]], Served: true, Query: strings.ToLower(strings.TrimSpace(query)), Only: only}
+		return context{Doc: values[p.ID], Served: true, Query: strings.ToLower(strings.TrimSpace(query)), Only: only}
 	})
 }
 
