@@ -1,0 +1,132 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// This file measures the page with many Ingresses. `make nightly` has 2,000 of them.
+
+// crowd writes so many Ingresses with two paths each, forty of a group or each alone.
+func crowd(t *testing.T, ingresses int, grouped bool) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range ingresses {
+		group := ""
+		if grouped {
+			group = fmt.Sprintf(", annotations: {fairlead.dev/group: g%d}", i/40)
+		}
+		fmt.Fprintf(&b, `---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: app-%[1]d, namespace: shop%[2]s}
+spec:
+  ingressClassName: fairlead
+  rules:
+  - host: app-%[1]d.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web-%[3]d, port: {number: 80}}}}
+      - {path: /api, pathType: Exact, backend: {service: {name: api-%[3]d, port: {number: 80}}}}
+`, i, group, i%50)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "crowd.yaml"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// work is what a browser is compared with: it makes a list, and lays it out. On a machine on which that takes 200 ms, the
+// limits are a second for a view, and 100 ms for a search.
+const work = `(() => {
+	const start = performance.now(), all = document.createElement("div");
+	for (let i = 0; i < 20000; i++) all.append(Object.assign(document.createElement("p"), {textContent: "row " + i}));
+	document.body.append(all);
+	const height = all.offsetHeight;
+	all.remove();
+	return performance.now() - start + 0 * height;
+})()`
+
+// These are the limits, in units of that work.
+const (
+	mostOfView   = 5
+	mostOfSearch = 0.5
+)
+
+// measured are times of a page in milliseconds: the least of a few.
+type measured struct{ unit, view, search float64 }
+
+func (m *measured) add(o measured) {
+	m.unit, m.view, m.search = min(m.unit, o.unit), min(m.view, o.view), min(m.search, o.search)
+}
+
+// measure opens a view, and types into its search.
+func measure(ctx context.Context, t *testing.T, address, view string) measured {
+	t.Helper()
+	out := measured{1e9, 1e9, 1e9}
+	for i := range 3 {
+		var one measured
+		run(ctx, t, view, chromedp.Navigate(address+view), chromedp.Evaluate(work, &one.unit),
+			chromedp.Poll(`performance.getEntriesByName("first-contentful-paint").length > 0`, nil, chromedp.WithPollingTimeout(time.Minute)),
+			chromedp.Evaluate(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &one.view),
+			chromedp.Evaluate(`(() => {
+				const start = performance.now();
+				search.value = "app-17.example.com";
+				search.dispatchEvent(new Event("input"));
+				return performance.now() - start + 0 * document.body.offsetHeight;
+			})()`, &one.search))
+		if i == 0 {
+			t.Logf("%s appears for the first time after %.0f ms", view, one.view)
+		}
+		out.add(one)
+	}
+	return out
+}
+
+// TestThePageOfManyIngresses: a view and a search take as long as so much of the browser's own work, and files of --html are small.
+func TestThePageOfManyIngresses(t *testing.T) {
+	many := 500
+	if os.Getenv("NIGHTLY") != "" {
+		many = 2000
+	}
+	fairlead := binary(t)
+	for _, grouped := range []bool{true, false} {
+		ctx := browse(t)
+		quiet(ctx, t)
+		dir := crowd(t, many, grouped)
+		address := serve(t, fairlead, dir)
+		run(ctx, t, "start", network.Enable(), runtime.Enable())
+		for _, view := range []string{"/now", "/routes", "/plan", "/diagnostics"} {
+			m := measure(ctx, t, address, view)
+			t.Logf("%d Ingresses, in groups: %v, %s: it appears after %.0f ms, a search takes %.0f ms, the work %.0f ms", many, grouped, view, m.view, m.search, m.unit)
+			if m.view > mostOfView*m.unit || m.search > mostOfSearch*m.unit {
+				t.Errorf("%s appears after %.2f times the work, at most %d, and a search takes %.2f times the work, at most %.1f",
+					view, m.view/m.unit, mostOfView, m.search/m.unit, mostOfSearch)
+			}
+		}
+		for _, args := range [][]string{{"plan", "-f", dir}, {"diff", "../../config/samples", dir}, {"explain", "--all", "-f", dir}} {
+			file := filepath.Join(dir, "page.html")
+			said, err := exec.CommandContext(t.Context(), fairlead, slices.Concat(args, []string{"--html", file})...).CombinedOutput()
+			info, statErr := os.Stat(file)
+			if statErr != nil {
+				t.Fatalf("%v: %v, %v\n%.2000s", args, err, statErr, said)
+			}
+			t.Logf("%d Ingresses, in groups: %v, %s: %d bytes", many, grouped, args[0], info.Size())
+			if most := int64(5<<20) * int64(many) / 2000; info.Size() > most {
+				t.Errorf("%v writes %d bytes, and %d are the most", args, info.Size(), most)
+			}
+		}
+	}
+}
