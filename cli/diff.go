@@ -390,7 +390,7 @@ func compareSides(
 		return comparison.Report{}, err
 	}
 	problems := comparison.ProblemsOf(before.problems, after.problems)
-	found := compare.Tables(old, now, requests.OfCommand)
+	found := compareTables(cmd, old, now)
 	unfollowed, err := after.unfollowed(cmd, with, before, old, now)
 	if err != nil {
 		return comparison.Report{}, err
@@ -406,6 +406,15 @@ func compareSides(
 	}
 	report.NotCompared = notServed(&in, len(old)+len(now), notes, " in either configuration")
 	return report, nil
+}
+
+// compareTables compares what requests get.
+func compareTables(cmd *cobra.Command, old, now []*precedence.Table) (found compare.Report) {
+	_ = output.While(cmd.ErrOrStderr(), "comparing requests", func() error { // it cannot fail
+		found = compare.Tables(old, now, requests.OfCommand)
+		return nil
+	})
+	return found
 }
 
 func bothTables(
@@ -515,7 +524,7 @@ func (s side) programs(
 	if err != nil {
 		return nil, nil, err
 	}
-	return program.CompileAll(cmd.Context(), cloud, s.objects, s.options, seen)
+	return compileAll(cmd, cloud, s.objects, s.options, seen)
 }
 
 // compileAssuming compiles the objects with the Secrets that are missing, and returns their names.

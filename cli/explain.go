@@ -171,14 +171,14 @@ func compileFor(
 	if err != nil {
 		return compilation{}, err
 	}
-	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, all, options, nil)
+	programs, diagnostics, err := compileAll(cmd, cloud, all, options, nil)
 	missing := program.MissingSecrets(diagnostics)
 	if err == nil && in.FromFiles() && len(missing) > 0 {
 		if err := source.AddToBoth(&all, &ingress.Objects{}, missing); err != nil {
 			return compilation{}, err
 		}
 		assumed := program.AssumedSecrets(diagnostics)
-		programs, diagnostics, err = program.CompileAll(cmd.Context(), cloud, all, options, nil)
+		programs, diagnostics, err = compileAll(cmd, cloud, all, options, nil)
 		diagnostics = append(diagnostics, assumed...)
 	}
 	if in.FromFiles() {

@@ -141,7 +141,11 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err != nil {
 		return err
 	}
-	report := reportMigration(&found, places, notes)
+	var report migration
+	_ = output.While(cmd.ErrOrStderr(), "comparing both controllers", func() error { // it cannot fail
+		report = reportMigration(&found, places, notes)
+		return nil
+	})
 	if m.From == v1alpha1.DialectNGINX {
 		report.Notes = notesOfController(&found, m.configMap)
 	}

@@ -37,7 +37,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/requests"
 	of "fairlead.dev/fairlead/model/settings"
 )
 
@@ -449,7 +448,7 @@ func (s side) attest(cmd *cobra.Command, with access.Clouds, files []manifest, r
 	if err != nil {
 		return nil, err
 	}
-	found := compare.Tables(old, now, requests.OfCommand)
+	found := compareTables(cmd, old, now)
 	found.Exposures = append(found.Exposures, otherSettings(settings, settingsAfter)...)
 	if err := differing(found); err != nil {
 		return nil, err
@@ -567,7 +566,7 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 		return err
 	}
 	saved.MakeAlike(assumed, old, now)
-	found := compare.Tables(old, now, requests.OfCommand)
+	found := compareTables(cmd, old, now)
 	others, err := after.settings(cmd, with)
 	if err != nil {
 		return err

@@ -18,11 +18,14 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 const planHelp = `Compile the Ingresses in the files, compare the result with the load
@@ -164,11 +167,16 @@ func runPlan(
 // for programs and pages alone.
 func (p planned) show(cmd *cobra.Command, with access.Clouds, show presentation) error {
 	out := cmd.OutOrStdout()
-	var report program.PlanReport
+	var (
+		report program.PlanReport
+		err    error
+	)
 	if show.format != output.Text || cmd.Flag("html").Changed {
-		report = program.Report(p.programs, p.diagnostics, p.problems)
+		_ = output.While(cmd.ErrOrStderr(), "finding what requests get after each step", func() error {
+			report = program.Report(p.programs, p.diagnostics, p.problems)
+			return nil
+		})
 	}
-	var err error
 	if show.format != output.Text {
 		if report.Routing, err = p.side.saved(cmd, with); err != nil {
 			return err
@@ -194,6 +202,17 @@ func (p planned) verdict(failOn string) error {
 	return nil
 }
 
+// compileAll compiles all objects, and plans from the observed load balancers.
+func compileAll(
+	cmd *cobra.Command, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions, seen map[lb.Key]*lb.Observed,
+) (programs []program.Program, diagnostics []diag.Diagnostic, err error) {
+	err = output.While(cmd.ErrOrStderr(), "compiling", func() (err error) {
+		programs, diagnostics, err = program.CompileAll(cmd.Context(), cloud, objects, options, seen)
+		return err
+	})
+	return programs, diagnostics, err
+}
+
 // planFiles plans from the state in a file.
 func planFiles(
 	cmd *cobra.Command, with access.Clouds, in source.Input, from sources,
@@ -213,8 +232,7 @@ func planFiles(
 		return planned{}, err
 	}
 	compiled := side{objects: objects, options: in.Options(objects).Once(), input: in, problems: problems}
-	programs, diagnostics, err := program.CompileAll(
-		cmd.Context(), cloud, objects, compiled.options, before.Observed)
+	programs, diagnostics, err := compileAll(cmd, cloud, objects, compiled.options, before.Observed)
 	for i, p := range programs {
 		programs[i].Known = before.Settings[p.Plan.Key]
 	}
@@ -239,11 +257,14 @@ func planLive(
 	}
 	defer opened.Close()
 	cloud := providers.ReadOnly(opened.Term())
-	seen, err := source.Observe(ctx, cloud, objects, options, true)
-	if err != nil {
+	var seen map[lb.Key]*lb.Observed
+	if err := output.While(cmd.ErrOrStderr(), "reading load balancers", func() (err error) {
+		seen, err = source.Observe(ctx, cloud, objects, options, true)
+		return err
+	}); err != nil {
 		return planned{}, err
 	}
-	programs, diagnostics, err := program.CompileAll(ctx, cloud, objects, options, seen)
+	programs, diagnostics, err := compileAll(cmd, cloud, objects, options, seen)
 	if err != nil {
 		return planned{}, err
 	}

@@ -204,8 +204,11 @@ func runReplay(
 	if err != nil {
 		return err
 	}
-	report, err := logs.Replay(cmd.Context(), setup)
-	if err != nil {
+	var report traffic.Report
+	if err := output.While(cmd.ErrOrStderr(), "replaying requests", func() (err error) {
+		report, err = logs.Replay(cmd.Context(), setup)
+		return err
+	}); err != nil {
 		return fmt.Errorf("replaying logs: %w", err)
 	}
 	if err := printReplay(cmd.OutOrStdout(), report, format, in.top); err != nil {

@@ -1,16 +1,22 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // terminal returns a terminal of so many columns, and what is written to it until it is closed.
@@ -135,5 +141,43 @@ func TestDiagnosticsFitTheTerminal(t *testing.T) {
 				t.Errorf("%s lacks %q in\n%s", command, begins, shown)
 			}
 		}
+	}
+}
+
+// patient is a cloud that takes its time to answer questions.
+type patient struct{ clouds.Offline }
+
+func (p patient) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	time.Sleep(1100 * time.Millisecond)
+	return p.Offline.Lookup(ctx, q)
+}
+
+// TestLongWorkIsToldOnATerminalAlone: in one line, which is gone before the result is printed.
+func TestLongWorkIsToldOnATerminalAlone(t *testing.T) {
+	file := filepath.Join(directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/")}), "a.yaml")
+	slow := testProviders().with(func(c *clouds.Cloud) {
+		open := c.Offline
+		c.Offline = func() (clouds.Offline, error) {
+			cloud, err := open()
+			return patient{cloud}, err
+		}
+	})
+	screen, text := terminal(t, 80)
+	var out bytes.Buffer
+	if code := Run(t.Context(), []string{"validate", file}, slow, Streams{In: strings.NewReader(""), Out: &out, Err: screen}); code != exitDone {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+	if got := text(); got != "\r\x1b[Kcompiling … 1 s\r\x1b[K" {
+		t.Errorf("the terminal shows %q", got)
+	}
+	var err bytes.Buffer
+	Run(t.Context(), []string{"validate", file}, slow, Streams{In: strings.NewReader(""), Out: &out, Err: &err})
+	if err.Len() > 0 {
+		t.Errorf("a pipe gets %q", err.String())
+	}
+	quick, text := terminal(t, 80)
+	Run(t.Context(), []string{"validate", file}, testProviders(), Streams{In: strings.NewReader(""), Out: &out, Err: quick})
+	if got := text(); got != "" {
+		t.Errorf("of quick work, the terminal shows %q", got)
 	}
 }

@@ -84,6 +84,10 @@ func serveUI(cmd *cobra.Command, u *pageSource, port int, open bool) error {
 		return err
 	}
 	defer stop()
+	_ = output.While(cmd.ErrOrStderr(), "compiling", func() error { // the page says what is wrong
+		_, err := u.Documents(cmd.Context())
+		return err
+	})
 	fmt.Fprintf(cmd.OutOrStdout(), "the page is %s/now, until you press Ctrl-C\n", address)
 	if open {
 		if err := openBrowser(cmd.Context(), address+"/now"); err != nil {

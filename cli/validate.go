@@ -114,8 +114,7 @@ func runValidate(
 	if err != nil {
 		return err
 	}
-	programs, diagnostics, err := program.CompileAll(
-		cmd.Context(), cloud, objects, in.Options(objects), nil)
+	programs, diagnostics, err := compileAll(cmd, cloud, objects, in.Options(objects), nil)
 	if err != nil {
 		return err
 	}

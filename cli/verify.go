@@ -127,7 +127,11 @@ func runVerify(
 	if err != nil {
 		return err
 	}
-	report := checkExpectations(all, tables, places)
+	var report verifyReport
+	_ = output.While(cmd.ErrOrStderr(), "deciding expectations", func() error { // it cannot fail
+		report = checkExpectations(all, tables, places)
+		return nil
+	})
 	if !in.live {
 		report.NotChecked = append(notServed(&in.Input, len(tables), notes, ""),
 			aboutNothing(&in.Input, report, notes)...)

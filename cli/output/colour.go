@@ -88,13 +88,16 @@ func Fill(line string, words *regexp.Regexp, indent, end string, width int) stri
 type Palette bool
 
 // PaletteOf colours text for a terminal, unless a variable asks for plain text.
-func PaletteOf(w io.Writer) Palette {
+func PaletteOf(w io.Writer) Palette { return Palette(os.Getenv(plainText) == "" && isTerminal(w)) }
+
+// isTerminal reports whether what is written is seen on a terminal that moves its cursor.
+func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	if !ok || os.Getenv(plainText) != "" || os.Getenv("TERM") == "dumb" {
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return false
 	}
 	info, err := file.Stat()
-	return Palette(err == nil && info.Mode()&os.ModeCharDevice != 0)
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (p Palette) paint(text string, code int) string {
