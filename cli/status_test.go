@@ -2,11 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cli/answer"
@@ -134,5 +136,57 @@ func TestPluginsOfK9s(t *testing.T) {
 		if got := fairlead(t, strings.Fields(offline)...); !strings.Contains(got.out, "shop") || got.code == exitFail {
 			t.Errorf("%s: %s: %+v", name, offline, got)
 		}
+	}
+}
+
+// TestARefusedPathIsBesideWhatAnswersInstead: paths of an Ingress that is refused, or one path that is, with what explain says to
+// their requests.
+func TestARefusedPathIsBesideWhatAnswersInstead(t *testing.T) {
+	grouped := func(name, path, more string) string {
+		return strings.Replace(ingressYAML(name, "a.example.com", path), "namespace: shop", "namespace: shop, annotations: {fairlead.dev/group: all"+more+"}", 1)
+	}
+	long := "/one/" + strings.Repeat("long", 100)
+	const second = `      - {path: /one/x, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}` + "\n"
+	dir := directory(t, map[string]string{
+		"web.yaml": grouped("web", "/one", "") + second + "---\n" + serviceYAML,
+		"bad.yaml": grouped("bad", "/one/two", ", fairlead.dev/ssl-redirect: maybe, fairlead.dev/health-check-path: x") + `      - {path: /two, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}` + "\n",
+		"part.yaml": grouped("part", "/one/glob(", ", fairlead.dev/implementation-specific: Regex") + second +
+			`      - {path: /one/three, pathType: Exact, backend: {resource: {apiGroup: example.com, kind: Page, name: p}}}` + "\n" + // it answers 503
+			`      - {path: ` + long + `, pathType: Exact, backend: {service: {name: web, port: {number: 80}}}}` + "\n",
+	})
+	text, err := os.ReadFile(dir + "/part.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/part.yaml", strings.Replace(string(text), "pathType: Prefix", "pathType: ImplementationSpecific", 1))
+	var report struct {
+		Hosts []struct {
+			RefusedPaths []struct {
+				Path, Type, URL, Answer, Source, RefusedFor string
+				Line                                        int
+			}
+		}
+	}
+	got := fairlead(t, "status", "--provider", "aws", "-f", dir, "-o", "json")
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil || len(report.Hosts) != 1 {
+		t.Fatalf("%v\n%s%s", err, got.out, got.err)
+	}
+	var said []string
+	for _, r := range report.Hosts[0].RefusedPaths {
+		said = append(said, fmt.Sprintf("%s %s %s:%d %s → %s", r.Path, r.Type, r.Source, r.Line, r.RefusedFor, r.Answer))
+		var explained answer.Explanation
+		out := fairlead(t, "explain", r.URL, "--provider", "aws", "-f", dir, "-o", "json")
+		if err := json.Unmarshal([]byte(out.out), &explained); err != nil || explained.Outcome.String() != r.Answer {
+			t.Errorf("%v: explain says %s to %s, and status %s", err, explained.Outcome, r.URL, r.Answer)
+		}
+	}
+	want := []string{
+		"/one/two Prefix Ingress shop/bad spec.rules[0].http.paths[0]:10 AnnotationInvalid → Service shop/web port 80",
+		"/two Exact Ingress shop/bad spec.rules[0].http.paths[1]:13 AnnotationInvalid → fixed response 404",
+		"/one/glob( ImplementationSpecific Ingress shop/part spec.rules[0].http.paths[0]:10 Invalid → Service shop/web port 80",
+		long + " Exact Ingress shop/part spec.rules[0].http.paths[3]:15 NotExpressible → Service shop/web port 80",
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, got.out)
 	}
 }

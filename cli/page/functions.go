@@ -13,7 +13,8 @@ import (
 // This file has what the templates call.
 
 var functions = template.FuncMap{
-	"rows": rows, "tree": tree, "count": count, "sum": sum, "noun": noun, "port": port,
+	"rows": rows, "tree": tree, "join": func(first, second any) []any { return slices.Concat(list(first), list(second)) },
+	"count": count, "sum": sum, "noun": noun, "port": port,
 	"verb": func(op string) string { verb, _, _ := strings.Cut(op, " "); return verb },
 	"id":   identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
 	"changes": changes, "pair": func(first, second any) pair { return pair{first, second} },

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -118,6 +119,7 @@ type builder struct {
 	endpoints map[string]*Targets  // by namespace/name of Services
 	reported  map[string]bool      // keys of LoadBalancers that have a program
 	refused   map[string][]Finding // by host
+	ingresses map[string]*networkingv1.Ingress
 	lines     map[diag.Source]manifests.Place
 }
 
@@ -168,12 +170,12 @@ func (b *builder) finding(d diag.Diagnostic) Finding {
 // refusals finds the hosts that errors are about: that of the rule, or all of an Ingress.
 func (b *builder) refusals(all []Finding) {
 	b.refused = map[string][]Finding{}
-	ingresses := map[string]*networkingv1.Ingress{}
+	b.ingresses = map[string]*networkingv1.Ingress{}
 	for _, ing := range b.Objects.Ingresses {
-		ingresses[ing.Namespace+"/"+ing.Name] = ing
+		b.ingresses[ing.Namespace+"/"+ing.Name] = ing
 	}
 	for _, f := range all {
-		ing := ingresses[f.Source.Object()]
+		ing := b.ingresses[f.Source.Object()]
 		if f.Severity != diag.Error || f.Source.Kind != "Ingress" || ing == nil {
 			continue
 		}
@@ -201,7 +203,7 @@ func (b *builder) hosts(p program.Program) []Host {
 		for _, level := range p.Table.Levels(l.Port) {
 			name := cmp.Or(string(level.Host), anyHost)
 			h := Host{Host: name, Port: l.Port, Protocol: string(l.Protocol), LoadBalancer: p.LoadBalancer.Key,
-				Routes: []Route{}, Refused: []Finding{}}
+				Routes: []Route{}, Refused: []Finding{}, RefusedPaths: []Route{}}
 			h.Default = b.miss(p, l.Port, level)
 			live, hidden := level.Reachable()
 			before := map[string][]*routing.Route{}
@@ -223,6 +225,7 @@ func (b *builder) hosts(p program.Program) []Host {
 				h.Routes = append(h.Routes, r)
 			}
 			h.Refused = append(h.Refused, b.refused[name]...)
+			h.RefusedPaths = append(h.RefusedPaths, b.refusedPaths(p, level, h)...)
 			if level.Host == routing.Any && len(h.Routes) == 0 && level.Miss == nil {
 				continue // the load balancer answers 404, as it does without any host
 			}
@@ -235,12 +238,49 @@ func (b *builder) hosts(p program.Program) []Host {
 	return out
 }
 
+// refusedPaths returns the paths of refused Ingresses that a host does not serve, with the answers that requests get instead.
+func (b *builder) refusedPaths(p program.Program, level *precedence.Level, of Host) (out []Route) {
+	known := map[string]bool{}
+	for _, r := range of.Routes {
+		known[r.Source] = true
+	}
+	for _, f := range of.Refused {
+		for i, rule := range b.ingresses[f.Source.Object()].Spec.Rules {
+			if cmp.Or(rule.Host, anyHost) != of.Host || rule.HTTP == nil {
+				continue
+			}
+			for j, path := range rule.HTTP.Paths {
+				source := f.Source.At(fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, j))
+				q, err := answer.Ask(p.Table.URL(of.Port, level.Host, routing.Sendable(cmp.Or(path.Path, "/"))))
+				if !concerns(f.Source.Field, source.Field) || known[source.String()] || err != nil {
+					continue
+				}
+				known[source.String()] = true
+				q.Request.Method = http.MethodGet
+				at, r := b.place(source), b.answered(p, of.Port, level, p.Table.Match(q.Request).Action, cmp.Or(path.Path, "/"))
+				r.Path, r.RefusedFor = path.Path, f.Reason
+				if path.PathType != nil {
+					r.Type = string(*path.PathType)
+				}
+				r.Ingress, r.Source, r.File, r.Line = source.Object(), source.String(), at.File, at.Line
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// concerns reports whether an error about a field is one about a path: that of the path or within it, or that of what has the path.
+func concerns(field, path string) bool {
+	return !strings.Contains(field, ".paths[") || field == path || strings.HasPrefix(field, path+".")
+}
+
 // unserved returns the hosts that no load balancer names, as their Ingresses are refused.
 func (b *builder) unserved() []Host {
 	var out []Host
 	for host, all := range b.refused {
 		if len(all) > 0 {
-			out = append(out, Host{Host: host, Routes: []Route{}, Refused: all,
+			out = append(out, Host{Host: host, Routes: []Route{}, Refused: all, RefusedPaths: []Route{},
 				Default: Route{Answer: "not served: the Ingresses that name the host are refused"}})
 		}
 	}

@@ -118,6 +118,8 @@ type Host struct {
 	Default Route `json:"default"`
 	// Refused are the errors of Ingresses that name the host.
 	Refused []Finding `json:"refused"`
+	// RefusedPaths are their paths that are not served, each with the answer that requests get instead.
+	RefusedPaths []Route `json:"refusedPaths"`
 }
 
 // A Route is a path of a host, with its answer.
@@ -142,6 +144,8 @@ type Route struct {
 	// Unreachable: no request reaches the route, as the routes of Behind match all of its requests.
 	Unreachable bool     `json:"unreachable,omitempty"`
 	Behind      []string `json:"behind,omitempty"`
+	// RefusedFor is the reason why a path is refused.
+	RefusedFor diag.Reason `json:"refusedFor,omitempty"`
 }
 
 // A Finding is a diagnostic, with its place among the files and the page about its reason.
