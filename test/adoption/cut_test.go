@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/albsim"
@@ -104,17 +105,18 @@ func (s *site) besides(name string) {
 
 // A life is what both directions write to a site of a shape, and what there is in between.
 type life struct {
-	before, taken []string
-	took, gave    int // how many writes
+	before, taken               []string
+	clusterBefore, clusterTaken map[string]string
+	took, gave                  int // how many writes
 }
 
 // liveOf has a site of a shape taken over and given back.
 func liveOf(t *testing.T, newSite func(*testing.T) *site) (out life) {
 	t.Helper()
 	s := newSite(t)
-	out.before = s.inventory()
+	out.before, out.clusterBefore = s.inventory(), s.inCluster()
 	s.takeAll()
-	out.took, out.taken = len(s.wrote), s.inventory()
+	out.took, out.taken, out.clusterTaken = len(s.wrote), s.inventory(), s.inCluster()
 	s.releaseAll()
 	out.gave = len(s.wrote) - out.took
 	return out
@@ -170,6 +172,14 @@ func (l life) cutOff(s *site, cut int) {
 	s.right(when + ", and both were started")
 	rest()
 	s.right(when + ", and gone on with")
+	cluster := l.clusterTaken
+	if giving {
+		cluster = l.clusterBefore
+	}
+	records := cmpopts.IgnoreMapEntries(func(name, _ string) bool { return !giving && strings.HasPrefix(name, "LoadBalancer ") }) // they have times
+	if diff := cmp.Diff(cluster, s.inCluster(), records); diff != "" {
+		s.Errorf("%s, in the cluster there is\n%s", when, diff)
+	}
 	if giving {
 		s.startTheirs()
 	}
