@@ -26,17 +26,17 @@ func secured(t *testing.T) *site {
 	redirects := map[string]string{"group.name": "all", "target-type": "ip", "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`, "ssl-redirect": "443"}
 	s := newSite(t, base+service("web", 80, 8080, 30080)+service("api", 80, 9090, 30090)+
 		theIngress("one", both, "a.example.com /api Prefix api 80", "a.example.com /web Prefix web 80")+
-		theIngress("two", redirects, "b.example.com / Prefix web 80"))
+		theIngress("two", redirects, "b.example.org / Prefix web 80"))
 	for i, name := range []string{"one", "two"} {
 		s.change(name, func(ing *networkingv1.Ingress) {
 			ing.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Duration(i+1) * time.Hour))
 		})
 	}
-	for _, names := range [][]string{{"b.example.com"}, {"*.example.com"}, {"a.example.com"}} {
+	for _, names := range [][]string{{"b.example.org"}, {"a.example.com"}, {"*.example.com"}} { // the last ARN sorts first
 		s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, names...)
 	}
 	s.startTheirs()
-	s.learn(requestsOf([]string{"a.example.com", "b.example.com", "c.example.com"},
+	s.learn(requestsOf([]string{"a.example.com", "b.example.org", "c.example.com"},
 		[]string{"/", "/api", "/web/x", "/other", "/.well-known/acme-challenge/token"})...)
 	return s
 }
