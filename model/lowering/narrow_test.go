@@ -192,3 +192,32 @@ func TestConditionsBeforeTheSameExactPath(t *testing.T) {
 		t.Errorf("%s is answered, want %s: %v", got.Key(), want, lowered.Listeners[0].Rules)
 	}
 }
+
+// Where a port redirects, a redirect needs a rule only before what another Ingress answers, also if a neighbour redirects
+// some of the same requests.
+func TestRedirectsOfNeighbours(t *testing.T) {
+	redirect := routing.SSLRedirect{Port: 443, Challenges: true}
+	first := aRoute("one", "a.test", routing.Path{Type: routing.Exact, Value: "/a"}, "A", 0, 80)
+	some := aRoute("two", "a.test", routing.Path{Type: routing.Prefix, Value: "/a"}, "A", 0, 80)
+	some.When = routing.Conditions{{Field: "method", Values: []string{"GET"}}}
+	first.Action.SSLRedirect, some.Action.SSLRedirect = &redirect, &redirect
+	all := routing.Default{Owner: first.Owner, Plain: true, Ports: []int32{80}, Action: redirect.Redirect()}
+	behind := aRoute("three", "a.test", routing.Path{Type: routing.Glob, Value: "/*"}, "B", 0, 80)
+	for name, c := range map[string]struct {
+		behind []routing.Route
+		rules  int
+	}{"an Ingress that answers": {[]routing.Route{behind}, 3}, "none": {nil, 0}} {
+		table := tableOf(routing.Config{Routes: append([]routing.Route{first, some}, c.behind...), Defaults: []routing.Default{all}})
+		lowered, _, refusals := Lower(table, lb.Literal())
+		if got := len(lowered.Listeners[0].Rules); got != c.rules || len(refusals) > 0 {
+			t.Errorf("%s: there are %d rules, want %d: %v", name, got, c.rules, lowered.Listeners[0].Rules)
+		}
+		for _, method := range []string{"GET", "POST"} {
+			request := routing.Request{Port: 80, Host: "a.test", Path: "/a", Method: method}
+			_, got := lowered.Listeners[0].Match(request, lb.Literal().Dialect)
+			if want := lb.FromRouting(table.Match(request).Action).Key(); got.Key() != want {
+				t.Errorf("%s: %s is answered %s, want %s", name, method, got.Key(), want)
+			}
+		}
+	}
+}
