@@ -67,7 +67,7 @@ func (g *Generator) Config() routing.Config {
 		c.Routes = append(c.Routes, g.route())
 	}
 	for range g.IntN(3) {
-		c.Defaults = append(c.Defaults, g.fallback())
+		c.Defaults = g.withFallback(c.Defaults)
 	}
 	for range g.IntN(3) {
 		c.Names = append(c.Names, routing.Name{Owner: g.owner(), Host: Hosts[g.IntN(len(Hosts)-2)], Ports: g.ports()})
@@ -104,14 +104,17 @@ func (g *Generator) action() routing.Action {
 	}
 }
 
-// fallback is a default backend, or a redirect of all requests over HTTP.
-func (g *Generator) fallback() routing.Default {
+// withFallback adds a default backend, or a redirect of all requests over HTTP, of an Ingress that has neither.
+func (g *Generator) withFallback(all []routing.Default) []routing.Default {
 	d := routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()}
 	if g.IntN(3) == 0 {
 		d.Plain, d.Ports = true, [][]int32{{80}, {}}[g.IntN(2)]
 		d.Action = routing.SSLRedirect{Port: 443}.Redirect()
 	}
-	return d
+	if slices.ContainsFunc(all, func(o routing.Default) bool { return o.Owner.String() == d.Owner.String() }) {
+		return all
+	}
+	return append(all, d)
 }
 
 func (g *Generator) route() routing.Route {
@@ -158,7 +161,7 @@ func (g *Generator) Changed(c routing.Config) routing.Config {
 			c.HostMiss = 1 - c.HostMiss
 			c.Precedence = routing.Precedence(g.IntN(2))
 		case 7:
-			c.Defaults = append(c.Defaults, g.fallback())
+			c.Defaults = g.withFallback(c.Defaults)
 		default:
 			c.Listeners = c.Listeners[:1]
 		}
