@@ -79,3 +79,34 @@ func redirectOf(t *precedence.Table, o precedence.Outcome, r routing.Request) *r
 	}
 	return nil
 }
+
+// A redirect of all requests answers over HTTP what no route matches, and nothing else: neither what routes answer, nor HTTPS.
+func TestRedirectsOfAllAnswerMissesOverHTTP(t *testing.T) {
+	redirected, same := 0, 0
+	for n := range nightly.Times(2000) {
+		g := &tables.Generator{Rand: rand.New(rand.NewPCG(45, uint64(n)))}
+		with := g.Config()
+		with.HostsOwned = false // with owners, what is for any host is of one namespace
+		without := with
+		without.Defaults = slices.DeleteFunc(slices.Clone(with.Defaults), func(d routing.Default) bool { return d.Plain })
+		if len(with.Defaults) == len(without.Defaults) {
+			continue
+		}
+		table, plain := tables.Named(with), tables.Named(without)
+		for range 100 {
+			r := g.Request(with)
+			got, before := table.Match(r), plain.Match(r)
+			switch {
+			case got.Miss != nil && got.Miss.Plain && before.Route == nil && r.Port == 80 && got.Action.Redirect != nil:
+				redirected++
+			case got.Action.Key() == before.Action.Key() && got.Source == before.Source:
+				same++
+			default:
+				t.Fatalf("table %d, %s%s on %d: %s of %s (%s), and before %s of %s", n, r.Host, r.Path, r.Port, got.Action.Key(), got.Source, got.Why(), before.Action.Key(), before.Source)
+			}
+		}
+	}
+	if least := nightly.Times(1000); redirected < least || same < least {
+		t.Errorf("%d requests are redirected, and %d are answered as before: too few to show anything", redirected, same)
+	}
+}

@@ -115,7 +115,7 @@ func (t *Table) decide(first *Level, r routing.Request) Outcome {
 func (l *Level) missed(r routing.Request, arrival func() string) Outcome {
 	miss, who, as := l.Miss, "the oldest default backend answers", ""
 	if miss.Plain {
-		who = "the oldest Ingress redirects all requests over HTTP"
+		who = "the oldest redirect of all requests over HTTP answers"
 	}
 	if l.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
 		miss, as = l.ChallengeMiss, ", as "+throughWhy
