@@ -14,7 +14,9 @@ import (
 // requests, or sign users in.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.redirect), has(self.fixedResponse), has(self.services)].filter(set, set).size() == 1",message="exactly one of `redirect`, `fixedResponse` and `services` must be specified"
-// +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.stickiness) && !has(self.rewrite)",message="`stickiness` and `rewrite` need `services`"
+// +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.stickiness)",message="`stickiness` needs `services`"
+// +kubebuilder:validation:XValidation:rule="has(self.services) || has(self.redirect) || !has(self.rewrite)",message="`rewrite` needs `services` or a `redirect`"
+// +kubebuilder:validation:XValidation:rule="!has(self.redirect) || !has(self.rewrite) || !has(self.rewrite.host) && (has(self.redirect.scheme) || has(self.redirect.host) || has(self.redirect.port))",message="with a `redirect`, `rewrite` changes the URL alone, and the redirect has a scheme, a host or a port"
 // +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.provider)",message="`provider` needs `services`"
 type BackendSpec struct {
 	// Redirect sends the client elsewhere.
@@ -29,7 +31,8 @@ type BackendSpec struct {
 	Services []WeightedService `json:"services,omitempty"`
 	// Stickiness keeps a client at the Service that answered it first.
 	Stickiness *Stickiness `json:"stickiness,omitempty"`
-	// Rewrite changes requests on their way to the Services.
+	// Rewrite changes requests on their way to the Services. With a redirect, it makes the path that #{path} stands for,
+	// and the query; the class has to have `undocumented: Accept`.
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
 	// Provider has settings of target groups that only the provider of the load balancer understands. The provider
 	// publishes a JSON Schema for them. A Service has a target group of its own for each of its settings. Settings

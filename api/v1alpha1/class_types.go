@@ -253,6 +253,13 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=Withhold;CarryOut
 	UnprovenPlans string `json:"unprovenPlans,omitempty"`
 
+	// Undocumented says whether Backends may ask for what the cloud does not document: a `rewrite` in front of a
+	// `redirect`, for its path. Of dialect nginx, a rewrite-target with a URL and groups asks for that, and paths whose
+	// case is ignored have (?i) in expressions of rules. Refuse answers such requests 503, or refuses the Ingress.
+	// Unset, it is Refuse.
+	// +kubebuilder:validation:Enum=Refuse;Accept
+	Undocumented string `json:"undocumented,omitempty"`
+
 	// ValuesPerCondition is the most values in a condition of a rule, below the cloud's limit. Unset, it is the
 	// cloud's limit.
 	// +kubebuilder:validation:Minimum=0
@@ -588,6 +595,9 @@ const (
 
 	DialectALB   = "alb"
 	DialectNGINX = "nginx"
+
+	UndocumentedRefuse = "Refuse"
+	UndocumentedAccept = "Accept"
 
 	NGINXChangedServe  = "Serve"
 	NGINXChangedRefuse = "Refuse"
