@@ -157,6 +157,19 @@ func (r Redirect) Location(req Request, protocol, query string) string {
 	return location
 }
 
+// Location returns the URL of the redirect of an action, after its rewrite.
+func (a Action) Location(r Request, protocol, query string) string {
+	if a.Rewrite != nil {
+		url := r.Path
+		if query != "" {
+			url += "?" + query
+		}
+		_, url = a.Rewrite.Apply(r.Host, url)
+		r.Path, query, _ = strings.Cut(url, "?")
+	}
+	return a.Redirect.Location(r, protocol, query)
+}
+
 // Target returns the port of the redirect, for requests on a port with a protocol ("HTTP",
 // "HTTPS"): its own port, the default port of another scheme, or the same port.
 func (r Redirect) Target(port int32, protocol Protocol) int32 {
