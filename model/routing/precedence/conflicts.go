@@ -156,7 +156,7 @@ func (t *Table) reportLoops(notes map[diag.Diagnostic]bool, port int32, level *L
 		from := t.URL(port, level.Host, path)
 		scheme, rest, _ := strings.Cut(from, "://")
 		host, _, _ := strings.Cut(rest, "/")
-		if r.Action.Redirect.Location(routing.Request{Port: port, Host: host, Path: path}, scheme,
+		if r.Action.Location(routing.Request{Port: port, Host: host, Path: path}, scheme,
 			"") == from {
 			notes[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
 				Message: "the redirect leads to itself: try " + t.curl(port, level.Host, path)}] = true
