@@ -15,7 +15,7 @@ func ALB() Capabilities {
 	return Capabilities{
 		Name:    "alb",
 		Dialect: Dialect{Doubt: Doubt{HostPort: true, HostCase: true, Decoding: true}},
-		Regex:   true, HeaderRegex: true, QueryPairs: true, Rewrites: true, Auth: true,
+		Regex:   true, HeaderRegex: true, QueryPairs: true, Rewrites: true, Undocumented: true, Auth: true,
 		// At least one dot, and only letters behind the last.
 		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,

@@ -25,7 +25,13 @@ type Capabilities struct {
 	HeaderRegex, QueryPairs bool
 
 	Rewrites bool // requests can be rewritten on their way to targets
-	Auth     bool // users can be asked to sign in, on HTTPS listeners
+	// RewritesRedirects: requests can be rewritten in front of a redirect, too.
+	RewritesRedirects bool
+	// CaseFlag: expressions may have (?i).
+	CaseFlag bool
+	// Undocumented: a class may accept that both are tried, though the cloud does not document them.
+	Undocumented bool
+	Auth         bool // users can be asked to sign in, on HTTPS listeners
 
 	// FieldsRefused has the Fields that conditions cannot have.
 	FieldsRefused []string
@@ -148,6 +154,7 @@ type Class struct {
 	Name                 string
 	NoRegularExpressions bool
 	ValuesPerCondition   int // 0: the provider's default
+	AcceptsUndocumented  bool
 	OwnSecurityGroups    bool
 	Provider             string // its name; "" for the operator's first
 }
@@ -156,6 +163,9 @@ type Class struct {
 func (c Capabilities) Restrict(class Class) Capabilities {
 	if class.NoRegularExpressions && c.Regex {
 		c.Name, c.Regex = c.Name+"-glob", false
+	}
+	if class.AcceptsUndocumented && c.Undocumented {
+		c.RewritesRedirects, c.CaseFlag = true, c.Regex
 	}
 	if class.OwnSecurityGroups { // their owner limits the sources
 		c.Inbound = false
@@ -176,7 +186,7 @@ func Literal() Capabilities {
 		Name:    "literal",
 		Dialect: Dialect{HostStarIsLabel: true},
 		Regex:   true, HeaderRegex: true, QueryPairs: true,
-		Rewrites: true,
+		Rewrites: true, RewritesRedirects: true, CaseFlag: true,
 
 		OtherTargetGroups:  true,
 		DeletionProtection: DeletionProtection,
