@@ -439,6 +439,12 @@ func whyNotPossible(c lb.Capabilities, a routing.Action) string {
 	if a.Rewrite != nil && !c.Rewrites {
 		return c.Name + " does not rewrite requests"
 	}
+	if a.Rewrite != nil && a.Redirect != nil && !c.RewritesRedirects {
+		if c.Undocumented {
+			return c.Name + " is not documented to rewrite requests that it redirects: `undocumented: Accept` of the class tries it"
+		}
+		return c.Name + " does not rewrite requests that it redirects"
+	}
 	if r := a.Redirect; r != nil && len(c.RedirectStatuses) > 0 &&
 		!slices.Contains(c.RedirectStatuses, r.Status) {
 		return fmt.Sprintf("a redirect of %s cannot have status %d, but one of %s", c.Name, r.Status,

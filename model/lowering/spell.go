@@ -188,6 +188,9 @@ func (s *speller) pathRegex(p routing.Path) (string, bool) {
 	case routing.Regex:
 		_, err := regexp.Compile(p.Value)
 		spelt, known := routing.SpellCases(p.Value)
+		if s.caps.CaseFlag && known && !s.fits("^(?:"+spelt+")$") { // what is documented goes first
+			spelt = p.Value
+		}
 		return "(?:" + spelt + ")", err == nil && known
 	case routing.Glob:
 		return s.allowDecoded(routing.GlobPattern(p.Value)), true
