@@ -235,10 +235,7 @@ func readRewrite(a *annotated) {
 	case good:
 		a.out.rewrite = value
 		switch {
-		case isURL(value) && strings.Contains(value, "$"):
-			a.say("rewrite-target", dialect.Refused, "ingress-nginx redirects to this URL with parts of the path, which a redirect of "+
-				"an ALB is not known to have: have the Pods redirect, or write a path and a URL for each")
-		case isURL(value):
+		case isURL(value): // its locations say what becomes of groups
 			a.say("rewrite-target", dialect.Same, "")
 		case !strings.HasPrefix(value, "/") && !digit.MatchString(value):
 			a.say("rewrite-target", dialect.Refused, "a path begins with a slash: write %q", "/"+value)

@@ -321,7 +321,8 @@ func (s *server) outranked(l *location) *location {
 // matters reports whether the location for "/" that a server has by itself answers otherwise than 404.
 func (r *writer) matters(s *server, l *location) bool {
 	m := l.of
-	if l.to != r.upstreams[backend{}] || m.denied != "" || m.redirect != nil || len(m.allow)+len(m.deny) > 0 || m.force {
+	if l.to != r.upstreams[backend{}] || m.denied != "" || m.redirect != nil || l.rewrites() && isURL(m.rewrite) ||
+		len(m.allow)+len(m.deny) > 0 || m.force {
 		return true
 	}
 	return m.sslRedirect && slices.ContainsFunc(append([]string{s.host}, s.aliases...), r.World.secure)
@@ -389,6 +390,8 @@ func (r *writer) variants(host string, l *location, field string) []variant {
 		return []variant{fixed(503)}
 	case m.redirect != nil && !l.plain:
 		return []variant{{spec: v1alpha1.BackendSpec{Redirect: r.redirectTo(m.redirect)}}}
+	case l.rewrites() && isURL(m.rewrite) && strings.Contains(m.rewrite, "$"):
+		return []variant{{spec: r.redirectWithGroups(l, field)}}
 	case l.rewrites() && isURL(m.rewrite):
 		return []variant{{spec: v1alpha1.BackendSpec{Redirect: r.redirectTo(&redirect{m.rewrite, "rewrite-target", 302})}}}
 	}
@@ -468,6 +471,30 @@ func (r *writer) redirectTo(to *redirect) *v1alpha1.Redirect {
 	}
 	if to.code == 301 || to.code == 308 {
 		out.StatusCode = 301
+	}
+	return out
+}
+
+// redirectWithGroups returns the redirect to a URL with groups of the path: a rewrite makes its path.
+func (r *writer) redirectWithGroups(l *location, field string) (out v1alpha1.BackendSpec) {
+	refuse := func(why string) {
+		r.say(Prefix+"rewrite-target", dialect.Refused, "%s: %s: have the Pods redirect, or write a path and a URL for each", field, why)
+	}
+	scheme, rest, _ := strings.Cut(l.of.rewrite, "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	out.Redirect = r.redirectTo(&redirect{scheme + "://" + authority, "rewrite-target", 302})
+	out.Redirect.Path = ""
+	switch u, why := r.rewriteOf(l.text, "/"+path); {
+	case strings.Contains(authority, "$"):
+		refuse("a redirect has no parts of the path in its host")
+	case why != "":
+		refuse(why)
+	case r.class.Undocumented != v1alpha1.UndocumentedAccept:
+		refuse("ingress-nginx redirects to this URL with groups of the path, and AWS does not document that a redirect can have " +
+			"them (`undocumented: Accept` of the class tries it)")
+	default:
+		out.Rewrite = &v1alpha1.Rewrite{URL: u}
+		r.say(Prefix+"rewrite-target", dialect.Same, "")
 	}
 	return out
 }

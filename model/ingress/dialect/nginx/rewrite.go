@@ -34,11 +34,15 @@ func (w *World) rewriteOf(text, target string) (*v1alpha1.Replacement, string) {
 	if err != nil {
 		return nil, fmt.Sprintf("the path is no expression that an ALB takes: %s", err)
 	}
-	for _, n := range digit.FindAllString(target, -1) {
-		if int(n[1]-'0') > re.NumSubexp() || n == "$0" {
-			return nil, fmt.Sprintf("%s is no group of the path", n)
-		}
+	if strings.Contains(target, "$0") {
+		return nil, "$0 is no group of the path"
 	}
+	target = digit.ReplaceAllStringFunc(target, func(n string) string {
+		if int(n[1]-'0') > re.NumSubexp() {
+			return "" // ngx_http_script.c, ngx_http_script_copy_capture_code
+		}
+		return n
+	})
 	return &v1alpha1.Replacement{Pattern: pattern, Replacement: target}, ""
 }
 

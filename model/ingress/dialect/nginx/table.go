@@ -82,9 +82,9 @@ func (r *writer) actionOf(p *networkingv1.HTTPIngressPath) routing.Action {
 		if to.Port == "" && to.Scheme != "" {
 			to.Port = map[string]string{"http": "80", "https": "443"}[to.Scheme]
 		}
-		return routing.Action{Redirect: to}
+		return routing.Action{Redirect: to, Rewrite: rewriteOf(spec.Rewrite)}
 	}
-	out := routing.Action{}
+	out := routing.Action{Rewrite: rewriteOf(spec.Rewrite)}
 	for _, s := range spec.Services {
 		weight := int32(1)
 		if s.Weight != nil {
@@ -92,14 +92,19 @@ func (r *writer) actionOf(p *networkingv1.HTTPIngressPath) routing.Action {
 		}
 		out.Forward = append(out.Forward, routing.Weighted{Backend: id(s.Name, s.Port), Weight: weight})
 	}
-	if w := spec.Rewrite; w != nil {
-		out.Rewrite = &routing.Rewrite{}
-		if w.URL != nil {
-			out.Rewrite.URL, out.Rewrite.URLReplacement = w.URL.Pattern, w.URL.Replacement
-		}
-		if w.Host != nil {
-			out.Rewrite.Host, out.Rewrite.HostReplacement = w.Host.Pattern, w.Host.Replacement
-		}
+	return out
+}
+
+func rewriteOf(w *v1alpha1.Rewrite) *routing.Rewrite {
+	if w == nil {
+		return nil
+	}
+	out := &routing.Rewrite{}
+	if w.URL != nil {
+		out.URL, out.URLReplacement = w.URL.Pattern, w.URL.Replacement
+	}
+	if w.Host != nil {
+		out.Host, out.HostReplacement = w.Host.Pattern, w.Host.Replacement
 	}
 	return out
 }
@@ -144,6 +149,10 @@ func resultOf(t *precedence.Table, q Question, compiled func(*routing.Rewrite) f
 	case a.Fixed != nil:
 		return Result{Status: a.Fixed.Status}
 	case a.Redirect != nil:
+		if a.Rewrite != nil {
+			_, target := compiled(a.Rewrite)(q.Host, q.target())
+			q.Path, q.RawQuery, _ = strings.Cut(target, "?")
+		}
 		return Result{Status: a.Redirect.Status, Location: plainURL(a.Redirect.Location(q.Request, q.scheme(), q.RawQuery))}
 	}
 	out := Result{Host: q.Host, Target: q.target()}
