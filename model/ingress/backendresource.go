@@ -101,7 +101,7 @@ func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) 
 	case spec.Redirect != nil:
 		r := spec.Redirect
 		return routing.Action{Redirect: &routing.Redirect{Status: r.StatusCode, Scheme: r.Scheme,
-			Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}}
+			Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}, Rewrite: rewriteOf(spec.Rewrite)}
 	case spec.FixedResponse != nil:
 		f := spec.FixedResponse
 		contentType := f.ContentType

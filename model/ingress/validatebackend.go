@@ -48,8 +48,14 @@ func validateBackend(spec *v1alpha1.BackendSpec, at *field.Path) field.ErrorList
 		errs = append(errs, field.Invalid(at, "",
 			"exactly one of `redirect`, `fixedResponse` and `services` must be specified"))
 	}
-	if len(spec.Services) == 0 && (spec.Stickiness != nil || spec.Rewrite != nil) {
-		errs = append(errs, field.Invalid(at, "", "`stickiness` and `rewrite` need `services`"))
+	if len(spec.Services) == 0 && spec.Stickiness != nil {
+		errs = append(errs, field.Invalid(at, "", "`stickiness` needs `services`"))
+	}
+	if r := spec.Redirect; spec.Rewrite != nil && r == nil && len(spec.Services) == 0 {
+		errs = append(errs, field.Invalid(at, "", "`rewrite` needs `services` or a `redirect`"))
+	} else if spec.Rewrite != nil && r != nil && (spec.Rewrite.Host != nil || r.Scheme+r.Host+r.Port == "") {
+		errs = append(errs, field.Invalid(at, "", "with a `redirect`, `rewrite` changes the URL alone, and the redirect has a "+
+			"scheme, a host or a port"))
 	}
 	if len(spec.Services) == 0 && spec.Provider != nil {
 		errs = append(errs, field.Invalid(at, "", "`provider` needs `services`"))
