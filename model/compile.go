@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -30,6 +31,7 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 		Name:                 s.Class.Name,
 		NoRegularExpressions: s.Class.RegularExpressions != nil && !*s.Class.RegularExpressions,
 		ValuesPerCondition:   s.Class.ValuesPerCondition,
+		AcceptsUndocumented:  s.Class.Undocumented == v1alpha1.UndocumentedAccept,
 		OwnSecurityGroups:    len(s.Class.SecurityGroups) > 0,
 		Provider:             s.Class.ProviderName,
 	}
