@@ -72,7 +72,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "fixed":
 		sendFixedResponse(w, action)
 	case "redirect":
-		w.Header().Set("Location", action.Redirect.Location(request, scheme(r), r.URL.RawQuery))
+		w.Header().Set("Location", action.Routing().Location(request, scheme(r), r.URL.RawQuery))
 		answer(w, action.Status, "", "")
 	default:
 		group := s.choose(w, r, rule, action)
