@@ -26,11 +26,15 @@ func (t *trial) createRule(ctx context.Context, conditions ...elb.RuleCondition)
 func (t *trial) ruleAt(
 	ctx context.Context, priority int32, conditions ...elb.RuleCondition,
 ) (string, error) {
+	actions := t.actions
+	if len(actions) == 0 {
+		actions = []elb.Action{{Type: elb.ActionTypeEnumFixedResponse,
+			FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}}
+	}
 	out, err := t.ELB.CreateRule(ctx, &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions,
-		Tags: client.ELBTags(map[string]string{client.TagInstallation: t.Installation}),
-		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse,
-			FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
+		Tags:    client.ELBTags(map[string]string{client.TagInstallation: t.Installation}),
+		Actions: actions, Transforms: t.transforms,
 	})
 	if err != nil {
 		return "", err
@@ -113,6 +117,10 @@ func (t *trial) tryRule(
 	want, got := describeRule(asked, t.next), describeRule(there, parsePriority(rule.Priority))
 	if !sameConditions(asked, there) || parsePriority(rule.Priority) != t.next {
 		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
+	}
+	if len(rule.Transforms) != len(t.transforms) {
+		return answer{detail: fmt.Sprintf("asked for with %d transforms, and described with %d", len(t.transforms),
+			len(rule.Transforms))}, nil
 	}
 	return answer{taken: true, detail: "taken", as: formatConditions(there)}, nil
 }

@@ -123,6 +123,20 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestAPartitionWithoutRegularExpressions"},
 	},
 	{
+		"rewrite-before-redirect", "A rule can have a rewrite and a redirect, whose #{path} and #{query} are those that the rewrite " +
+			"makes.",
+		"https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/gateway/l7gateway/",
+		Refused, "Only a class with `undocumented: Accept` has such rules. Where AWS takes none, the Ingress is refused by name; " +
+			"where a redirect has the path as it was sent, clients are led there.",
+		[]string{"test/alb TestARewriteInFrontOfARedirect", "test/check TestProve"},
+	},
+	{
+		"case-flag", "A regular expression with (?i) ignores the case of letters.", "",
+		Refused, "Only a class with `undocumented: Accept` has such rules, for paths that are too long with both cases of each " +
+			"letter. Where AWS takes none, the Ingress is refused by name; where case counts, paths in another case are answered 404.",
+		[]string{"test/alb TestTheFlagForCase", "test/check TestProve"},
+	},
+	{
 		"waf-in-a-partition", "There is AWS WAF in each partition.", "",
 		Reported, "The Ingresses that ask for a web ACL by name get an event (WebACLMissing), and the " +
 			"others " +

@@ -26,6 +26,9 @@ type trial struct {
 	balancer string // its ARN
 	listener string
 	next     int32 // priority
+	// actions and transforms are those of rules; without any, they have a fixed response.
+	actions    []elb.Action
+	transforms []elb.RuleTransform
 }
 
 // An outcome is the result of a trial.
@@ -47,12 +50,16 @@ var tested = map[string]func(*trial, context.Context) outcome{
 	"source-of-parking":     (*trial).trySourceAddress,
 	"values-of-a-condition": (*trial).tryValues,
 	"regular-expressions":   (*trial).tryExpressions,
-	"priorities-at-once":    (*trial).trySwap,
-	"read-back":             (*trial).tryReadBack,
-	"create-again":          (*trial).tryRepeatedCreation,
-	"reads-lag":             (*trial).measureLag,
-	"index-of-tags":         (*trial).measureIndexLag,
-	"account-limits":        (*trial).tryWildcards,
+
+	"rewrite-before-redirect": (*trial).tryRewrittenRedirect,
+	"case-flag":               (*trial).tryCaseFlag,
+
+	"priorities-at-once": (*trial).trySwap,
+	"read-back":          (*trial).tryReadBack,
+	"create-again":       (*trial).tryRepeatedCreation,
+	"reads-lag":          (*trial).measureLag,
+	"index-of-tags":      (*trial).measureIndexLag,
+	"account-limits":     (*trial).tryWildcards,
 }
 
 // testedByTaking has the trials on a load balancer that is taken over.

@@ -46,7 +46,7 @@ func TestEachAssumptionHasAFinding(t *testing.T) {
 		found := tried(s, t.Context())
 		for id, want := range map[string]string{
 			"account-limits":     "ok|a rule with 5 wildcards: taken|",
-			"priorities-at-once": "wrong|asked for 40006 and 40005, and described as 40005 and 40006 for 5s|please report it",
+			"priorities-at-once": "wrong|asked for 40008 and 40007, and described as 40007 and 40008 for 5s|please report it",
 		} {
 			if f := found[id]; fmt.Sprintf("%s|%s|%s", f.State, f.Detail, f.Advice) != want {
 				t.Errorf("%s: %+v, want %s", id, f, want)

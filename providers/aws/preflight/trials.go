@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/client"
 )
@@ -82,6 +83,26 @@ func (t *trial) tryExpressions(ctx context.Context) outcome {
 		PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
 	})
 	return expressionsOutcome(t.balancer, got, err)
+}
+
+// tryCaseFlag tests whether an expression can have the flag for case. Whether it ignores case then takes requests.
+func (t *trial) tryCaseFlag(ctx context.Context) outcome {
+	return acceptedOutcome(t.tryRule(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
+		Field:             aws.String("path-pattern"),
+		PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^(?:/(?i)prove)$"}},
+	}))
+}
+
+// tryRewrittenRedirect tests whether a rule can have a rewrite in front of a redirect. Where the redirect leads takes requests.
+// docs/guide/gateway/l7gateway.md of kubernetes-sigs/aws-load-balancer-controller, "ReplacePrefixMatch Behavior".
+func (t *trial) tryRewrittenRedirect(ctx context.Context) outcome {
+	redirecting := *t
+	redirecting.actions = []elb.Action{{Type: elb.ActionTypeEnumRedirect, RedirectConfig: &elb.RedirectActionConfig{
+		Host: aws.String("elsewhere.prove.invalid"), StatusCode: elb.RedirectActionStatusCodeEnumHttp302}}}
+	redirecting.transforms = client.ToTransforms(&routing.Rewrite{URL: "^/old/([^?]*)", URLReplacement: "/new/$1"})
+	got, err := redirecting.tryRule(ctx, []string{"transform", "redirect", "rewrite"}, hosts("rewritten.prove.invalid"))
+	t.next = redirecting.next
+	return acceptedOutcome(got, err)
 }
 
 // expressionsOutcome returns the outcome in the partition of a load balancer. Partitions other than
