@@ -202,6 +202,7 @@ func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r matching.Request
 		out.Body = aws.ToString(a.FixedResponseConfig.MessageBody)
 	case a.RedirectConfig != nil:
 		out.Status, _ = strconv.Atoi(strings.TrimPrefix(string(a.RedirectConfig.StatusCode), "HTTP_")) // it is one of two
+		r.Path, r.Query, _ = strings.Cut(out.URL, "?")                                                 // as a transform made it
 		out.Location = location(a.RedirectConfig, l, r)
 	case a.ForwardConfig != nil:
 		for _, g := range a.ForwardConfig.TargetGroups {
