@@ -95,7 +95,8 @@ func states(t *testing.T, report string) map[check.State][]string {
 var (
 	scenarios   = []string{"scenario/missing", "scenario/create", "scenario/insert"}
 	assumptions = []string{
-		"assumption/source-of-parking", "assumption/values-of-a-condition", "assumption/regular-expressions", "assumption/priorities-at-once",
+		"assumption/source-of-parking", "assumption/values-of-a-condition", "assumption/regular-expressions",
+		"assumption/rewrite-before-redirect", "assumption/case-flag", "assumption/priorities-at-once",
 		"assumption/read-back",
 		"assumption/create-again", "assumption/reads-lag", "assumption/index-of-tags", "assumption/account-limits",
 	}
