@@ -115,7 +115,7 @@ func (r Request) OutcomeOf(a routing.Action) string {
 	}
 	switch {
 	case a.Redirect != nil:
-		return fmt.Sprintf("redirect %d %s", a.Redirect.Status, a.Redirect.Location(r.Routing, r.Protocol, r.Query))
+		return fmt.Sprintf("redirect %d %s", a.Redirect.Status, a.Location(r.Routing, r.Protocol, r.Query))
 	case a.Fixed != nil:
 		return strconv.Itoa(a.Fixed.Status)
 	}
@@ -154,7 +154,7 @@ func (r Request) answerOf(action lb.Action) string {
 	}
 	switch {
 	case action.Redirect != nil:
-		return fmt.Sprintf("redirect %d %s", action.Status, action.Redirect.Location(r.Routing, r.Protocol, r.Query))
+		return fmt.Sprintf("redirect %d %s", action.Status, action.Routing().Location(r.Routing, r.Protocol, r.Query))
 	case action.Kind == "fixed":
 		return strconv.Itoa(action.Status)
 	}
