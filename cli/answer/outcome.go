@@ -127,7 +127,7 @@ func OutcomeOf(p program.Program, a routing.Action, q Question, known Endpoints)
 		return Outcome{Kind: "fixed", Status: a.Fixed.Status}
 	case a.Redirect != nil:
 		return Outcome{Kind: "redirect", Status: a.Redirect.Status,
-			Location: a.Redirect.Location(q.Request, q.Scheme, q.Query)}
+			Location: a.Location(q.Request, q.Scheme, q.Query)}
 	}
 	out := Outcome{Kind: "service"}
 	var heaviest int32 = -1
