@@ -65,12 +65,17 @@ func behind(c v1alpha1.NGINX, r Request) Request {
 	return r
 }
 
-func worldOf(c *Cluster, of v1alpha1.NGINX, memory frontend.Memory) *frontend.World {
+// accepting returns a class that accepts what is undocumented, so that less is refused.
+func accepting(of v1alpha1.NGINX) v1alpha1.LoadBalancerClassSpec {
+	return v1alpha1.LoadBalancerClassSpec{NGINX: &of, Undocumented: v1alpha1.UndocumentedAccept}
+}
+
+func worldOf(c *Cluster, class v1alpha1.LoadBalancerClassSpec, memory frontend.Memory) *frontend.World {
 	var all []*networking.Ingress
 	for i := range c.Ingresses {
 		all = append(all, &c.Ingresses[i])
 	}
-	return frontend.NewWorld(all, frontend.ReadConfig(c.Config), &v1alpha1.LoadBalancerClassSpec{NGINX: &of},
+	return frontend.NewWorld(all, frontend.ReadConfig(c.Config), &class,
 		func(namespace, secret string, _ []string) []string {
 			if found, err := c.certificate(namespace + "/" + secret); err == nil {
 				return found.names
@@ -139,7 +144,7 @@ func TestTheModelAnswersAsNginx(t *testing.T) {
 			t.Fatal(err)
 		}
 		of := classFor(random)
-		w := worldOf(&c, of, nil)
+		w := worldOf(&c, accepting(of), nil)
 		told := false
 		for range *requests {
 			r := RandomRequest(random, &c)
@@ -242,7 +247,7 @@ func TestChangesAreTold(t *testing.T) {
 		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
 		c := RandomCluster(random)
 		simple(&c)
-		w := worldOf(&c, classFor(random), nil)
+		w := worldOf(&c, accepting(classFor(random)), nil)
 		if !slices.ContainsFunc(c.Ingresses, func(ing networking.Ingress) bool { return !w.Refuses(ing.Namespace + "/" + ing.Name) }) {
 			continue
 		}
@@ -311,7 +316,7 @@ func TestWhatIsReadIsServed(t *testing.T) {
 func compiled(c *Cluster) (table *precedence.Table, w *frontend.World, errs string) {
 	facts := lb.Facts{Certificates: map[string][]lb.CertificateID{}}
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: meta.ObjectMeta{Name: "nginx"}, Spec: v1alpha1.LoadBalancerClassSpec{
-		Dialect: v1alpha1.DialectNGINX, Hosts: v1alpha1.HostsShared, Groups: []v1alpha1.SharedGroup{{Name: "all"}}}}
+		Dialect: v1alpha1.DialectNGINX, Undocumented: v1alpha1.UndocumentedAccept, Hosts: v1alpha1.HostsShared, Groups: []v1alpha1.SharedGroup{{Name: "all"}}}}
 	if c.Config != nil {
 		class.Spec.NGINX = &v1alpha1.NGINX{Config: c.Config}
 	}

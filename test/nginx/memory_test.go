@@ -46,7 +46,7 @@ func TestNothingStaleIsRemembered(t *testing.T) {
 			if step > 0 {
 				did = random.edit(&c)
 			}
-			got, want := readings(worldOf(&c, of, &memory)), readings(worldOf(&c, of, nil))
+			got, want := readings(worldOf(&c, accepting(of), &memory)), readings(worldOf(&c, accepting(of), nil))
 			for key := range want {
 				if got[key] != want[key] {
 					t.Errorf("cluster %d, step %d, %s: with memory, %s is read as %s\nand without as %s\n%s", *seed+uint64(i), step, did, key,

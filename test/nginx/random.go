@@ -39,7 +39,7 @@ var (
 
 // Annotations and their values: good, bad and odd ones. The weight of a canary is not among them.
 var annotationValues = map[string][]string{
-	"rewrite-target":                 {"/", "/$1", "/$2", "/bar/$1", "/foo", "/bar?", "/$1/$2?x=y", "https://x.example/$1", "x", "", "/é", "/a b"},
+	"rewrite-target":                 {"/", "/$1", "/$2", "/bar/$1", "/foo", "/bar?", "/$1/$2?x=y", "https://x.example/$1", "http://y.example:8080/a/$2", "x", "", "/é", "/a b"},
 	"use-regex":                      {"true", "true", "false", "TRUE", "yes"},
 	"app-root":                       {"/start", "/start/", "start", "https://x.example/", ""},
 	"ssl-redirect":                   {"true", "false", "no"},

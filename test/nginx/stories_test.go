@@ -45,9 +45,8 @@ func TestStories(t *testing.T) {
 					class = other
 				}
 			}
-			of := v1alpha1.NGINX{}
 			if class.Spec.NGINX != nil {
-				of, c.Config = *class.Spec.NGINX, class.Spec.NGINX.Config
+				c.Config = class.Spec.NGINX.Config
 			}
 			if err := o.Load(c); err != nil {
 				t.Fatal(err)
@@ -57,13 +56,13 @@ func TestStories(t *testing.T) {
 				t.Fatalf("%d requests, %v", len(asked), err)
 			}
 			for _, a := range asked {
-				checkStory(t, &c, of, o, a)
+				checkStory(t, &c, class.Spec, o, a)
 			}
 		})
 	}
 }
 
-func checkStory(t *testing.T, c *Cluster, of v1alpha1.NGINX, o *Oracle, a request.Request) {
+func checkStory(t *testing.T, c *Cluster, class v1alpha1.LoadBalancerClassSpec, o *Oracle, a request.Request) {
 	t.Helper()
 	r := Request{Method: a.Method, TLS: a.Protocol == "https", Host: a.Routing.Host, Target: a.Routing.Path, From: a.Routing.Source}
 	if a.Query != "" {
@@ -79,7 +78,7 @@ func checkStory(t *testing.T, c *Cluster, of v1alpha1.NGINX, o *Oracle, a reques
 		}
 		return
 	}
-	told := becomes(t, c, of, r, answer)
+	told := becomes(t, c, class, r, answer)
 	if said := storyOf(r, answer); said != protocol.ReplaceAllString(a.Want, "$1") && told == "" || told == "elsewhere" {
 		t.Errorf("%s, and nginx answers %s, of which is told %q", a.Line, said, told)
 	}

@@ -101,7 +101,7 @@ func (trap *trap) askFairlead(t *testing.T, o *Oracle) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := becomes(t, &c, v1alpha1.NGINX{}, r, o.Ask(r)); got != want {
+		if got := becomes(t, &c, accepting(v1alpha1.NGINX{}), r, o.Ask(r)); got != want {
 			t.Errorf("%s ⇒ %s, not %q", rest, got, want)
 		}
 	}
@@ -109,9 +109,9 @@ func (trap *trap) askFairlead(t *testing.T, o *Oracle) {
 
 // becomes returns what becomes of an answer of nginx: nothing if it is the same, what changes it, `refused` if the Ingress is not
 // served, and `elsewhere` if it is an answer about what the front end does not model, and tells by annotation alone.
-func becomes(t *testing.T, c *Cluster, of v1alpha1.NGINX, r Request, nginx Answer) string {
+func becomes(t *testing.T, c *Cluster, class v1alpha1.LoadBalancerClassSpec, r Request, nginx Answer) string {
 	t.Helper()
-	w, q := worldOf(c, of, nil), questionOf(r)
+	w, q := worldOf(c, class, nil), questionOf(r)
 	a := w.Answer(q)
 	if w.Refuses(a.Of) {
 		return "refused"
