@@ -24,8 +24,40 @@ type service struct {
 	Pools   map[lb.GroupID]*group
 	Pairs   map[lb.CertificateID]pair
 	Own     *authority
+	Sent    map[string]string // headers of all answers, by name
 	shares  rotation
 }
+
+// headersOf returns the headers that the attributes of a listener have all answers have:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/header-modification.html, "Add response headers".
+func headersOf(attributes map[string]string) map[string]string {
+	out := map[string]string{}
+	for attribute, value := range attributes {
+		name, response := strings.CutPrefix(attribute, "routing.http.response.")
+		name, is := strings.CutSuffix(name, ".header_value")
+		if response && is && value != "" {
+			out[strings.ReplaceAll(name, "_", "-")] = value
+		}
+	}
+	return out
+}
+
+// A sender sets headers in place of those that a target sends.
+type sender struct {
+	http.ResponseWriter
+	headers map[string]string
+}
+
+// WriteHeader sends the headers.
+func (s sender) WriteHeader(status int) {
+	for name, value := range s.headers {
+		s.Header().Set(name, value)
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (s sender) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // certificate returns the certificate for a server name: one with that name, one with the wildcard
 // above it, or the default certificate.
@@ -62,6 +94,9 @@ func (s *service) load(id lb.CertificateID) (*tls.Certificate, error) {
 
 // ServeHTTP applies the action of the first rule whose conditions all hold.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(s.Sent) > 0 {
+		w = sender{w, s.Sent}
+	}
 	request := s.request(r)
 	rule, action := s.Matcher().Match(request)
 	if a := action.Auth; a != nil && a.OnMissing != "allow" {

@@ -96,5 +96,6 @@ func (c *Cloud) newService(r *record, port int32) *service {
 		Pools: pools,
 		Pairs: maps.Clone(r.pairs),
 		Own:   &c.certificates,
+		Sent:  headersOf(r.settings.Listeners[port].Attributes),
 	}
 }
