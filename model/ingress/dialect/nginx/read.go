@@ -745,6 +745,7 @@ func (r *writer) finish() {
 		}
 		r.set(settingsof.SSLRedirect, "443", origin)
 	}
+	r.strictTransport()
 	switch r.m.protocol {
 	case "HTTPS", "GRPCS":
 		r.set(settingsof.BackendProtocol, "HTTPS", Prefix+"backend-protocol")
@@ -763,6 +764,28 @@ func (r *writer) finish() {
 		}
 		r.set(settingsof.Group, group, "")
 	}
+}
+
+// strictTransport has the port for HTTPS send the header Strict-Transport-Security, as nginx does over HTTPS, whatever Pods send
+// (rootfs/etc/nginx/lua/lua_ingress.lua, header). Behind a load balancer that ends TLS, nginx sees no HTTPS.
+func (r *writer) strictTransport() {
+	const attribute = "routing.http.response.strict_transport_security.header_value"
+	inFront, said := r.front.certificates != "", r.out.Ingress.Annotations
+	_, ports := said[settingsof.ListenPorts]
+	if r.Config.HSTS == "" || inFront && !r.front.again || !inFront && len(r.out.Ingress.Spec.TLS) == 0 || ports ||
+		strings.Contains(said[settingsof.ListenerAttributes], attribute) {
+		return
+	}
+	for _, p := range r.class.Ports {
+		if _, pinned := p.Attributes[attribute]; p.Port == 443 && pinned {
+			return
+		}
+	}
+	own := "443:" + attribute + "=" + r.Config.HSTS
+	if before := said[settingsof.ListenerAttributes]; before != "" {
+		own = before + "," + own
+	}
+	r.set(settingsof.ListenerAttributes, own, "")
 }
 
 // narrowTLS has entries of spec.tls name hosts of rules alone. Other hosts have no server of their own with ingress-nginx, and for
