@@ -166,6 +166,13 @@ func TestTheModelAnswersAsNginx(t *testing.T) {
 					t.Errorf("cluster %d: %+v\n is answered by %+v of nginx, and by %q of the model\n%s", *seed+uint64(i), r, o.Locations[at], a.Of, described(&c))
 				}
 			}
+			header := ""
+			if behind(of, r).TLS {
+				header = w.Config.HSTS
+			}
+			if got := nginx.Header.Get("Strict-Transport-Security"); nginx.Pod != nil && got != header {
+				t.Errorf("cluster %d: %+v\n is answered with HSTS %q by nginx, and %q is expected", *seed+uint64(i), r, got, header)
+			}
 			got, want := a.Result(q), resultOf(nginx, q)
 			if (got.Status == 0 || got.Status == 403) && len(a.To) > 0 && !c.hasPods(a.To[0]) {
 				got = frontend.Result{Status: 503}
