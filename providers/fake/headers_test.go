@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // The attributes of a listener are headers of all answers, in place of those that targets send.
@@ -34,6 +35,23 @@ func TestAnswersHaveTheHeadersOfTheListener(t *testing.T) {
 			if path == "/pod" && response.Header.Get("X-Frame-Options") != "DENY" {
 				t.Errorf("with %q, the target's own header is %q", value, response.Header.Get("X-Frame-Options"))
 			}
+		}
+	}
+}
+
+// A redirect has the path and the query that a rewrite in front of it makes.
+func TestRedirectsAreRewritten(t *testing.T) {
+	cloud := serve(t)
+	o := program(t, cloud, loadBalancer(shop, nil, http80(rule("- /old/*", lb.FromRouting(routing.Action{
+		Redirect: &routing.Redirect{Status: 302, Host: "new.example.com"}, Rewrite: &routing.Rewrite{URL: `^/old/([^?]*)`, URLReplacement: "/new/$1"}})))))
+	for path, want := range map[string]string{"/old/a": "http://new.example.com/new/a", "/old/a?b=c": "http://new.example.com/new/a?b=c"} {
+		response, err := client(t, cloud, o, 80, "HTTP/1.1").Get("http://shop.example.com" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if got := response.Header.Get("Location"); got != want {
+			t.Errorf("%s leads to %q, want %q", path, got, want)
 		}
 	}
 }
