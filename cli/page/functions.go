@@ -13,7 +13,8 @@ import (
 // This file has what the templates call.
 
 var functions = template.FuncMap{
-	"rows": rows, "tree": tree, "join": func(first, second any) []any { return slices.Concat(list(first), list(second)) },
+	"rows": rows, "tree": tree, "commands": commands,
+	"join":  func(first, second any) []any { return slices.Concat(list(first), list(second)) },
 	"count": count, "sum": sum, "noun": noun, "port": port,
 	"verb": func(op string) string { verb, _, _ := strings.Cut(op, " "); return verb },
 	"id":   identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
@@ -262,6 +263,20 @@ func namespaceOf(source string) string {
 		return ""
 	}
 	return namespace
+}
+
+// commands returns what is not known of the load balancers of a status and only a plan knows, with the command.
+func commands(status any) (out []any) {
+	of, _ := status.(map[string]any)
+	for _, l := range list(of["loadBalancers"]) {
+		balancer, _ := l.(map[string]any)
+		for _, n := range list(balancer["notKnown"]) {
+			if strings.HasPrefix(field(n, "command"), "fairlead plan ") {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
 }
 
 // changes returns what happens to requests, less protected ones first: those to which the same happens are one group.

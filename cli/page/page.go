@@ -65,6 +65,30 @@ var viewsOf = map[string][]section{
 	"migrate":       {{ID: "migrate", Title: "Migration", template: "migrate"}},
 }
 
+// noPlan stands in place of a plan, which takes the state of the cloud.
+var noPlan = section{ID: "plan", Title: "Plan", template: "noplan"}
+
+// A part is a section with the command whose document it shows.
+type part struct {
+	section
+	of string
+}
+
+// partsOf returns the sections of documents. Where a cluster's status is shown without a plan, another one says which command has it.
+func partsOf(all []Document) (out []part) {
+	has := map[string]bool{}
+	for _, d := range all {
+		has[d.Command] = true
+		for _, s := range viewsOf[d.Command] {
+			out = append(out, part{s, d.Command})
+		}
+	}
+	if has["status"] && !has["plan"] {
+		out = append(out, part{noPlan, "status"})
+	}
+	return out
+}
+
 // A view is a link to a page or a section.
 type view struct {
 	Address template.URL

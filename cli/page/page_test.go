@@ -445,3 +445,24 @@ func TestAProblemIsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutAPlanItsCommandIsNamed: of a cluster, whose cloud is not read.
+func TestWithoutAPlanItsCommandIsNamed(t *testing.T) {
+	status := `{"summary": {"attention": 0, "findings": {}}, "hosts": [], "diagnostics": [], "problems": [], "loadBalancers": [
+ {"key": "a", "rules": {}, "certificates": {}, "members": [], "notKnown": [{"what": "x", "command": "fairlead status --live"}, {"what": "y", "command": "fairlead plan --live --provider aws"}]},
+ {"key": "b", "rules": {}, "certificates": {}, "members": [], "notKnown": [{"what": "y", "command": "fairlead plan --live --provider aws"}]}]}`
+	h := page.Handler(&fixed{documents: []page.Document{{Command: "status", JSON: []byte(status)}}})
+	got := get(t, h, "localhost", "/plan")
+	text := textOf(got.Body.String())
+	if got.Code != http.StatusOK || !strings.Contains(text, "fairlead plan --live --provider aws has the plan of 2 load balancers.") ||
+		strings.Contains(text, "status --live") || !strings.Contains(get(t, h, "localhost", "/now").Body.String(), `href="/plan"`) {
+		t.Errorf("%d %s", got.Code, text)
+	}
+	if found := get(t, h, "localhost", "/search?q=aws").Body.String(); strings.Contains(found, "has the plan of") {
+		t.Errorf("a search finds it: %s", found)
+	}
+	both := page.Handler(&fixed{documents: []page.Document{documentOf(t, "status", "x"), documentOf(t, "plan", "x")}})
+	if text := get(t, both, "localhost", "/plan").Body.String(); strings.Contains(text, "has the plan of") || strings.Count(text, `href="/plan"`) != 1 {
+		t.Errorf("beside a plan: %s", text)
+	}
+}

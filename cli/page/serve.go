@@ -199,20 +199,18 @@ func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wan
 	var shown []section
 	values := map[string]any{} // by view
 	page := layout{Title: "Search"}
-	for _, d := range all {
-		for _, p := range viewsOf[d.Command] {
-			if !wanted(p) {
-				continue
-			}
-			if values[p.ID], err = s.value(all, d.Command); err != nil {
-				s.failed(w, r, err)
-				return
-			}
-			p.Command, p.JSON = "fairlead "+d.Command, template.URL("/json/"+d.Command) //nolint:gosec // ours
-			shown = append(shown, p)
-			if !only {
-				page.Title = p.Title
-			}
+	for _, p := range partsOf(all) {
+		if !wanted(p.section) || only && p.ID == noPlan.ID && p.of == "status" {
+			continue
+		}
+		if values[p.ID], err = s.value(all, p.of); err != nil {
+			s.failed(w, r, err)
+			return
+		}
+		p.Command, p.JSON = "fairlead "+p.of, template.URL("/json/"+p.of) //nolint:gosec // ours
+		shown = append(shown, p.section)
+		if !only {
+			page.Title = p.Title
 		}
 	}
 	if len(shown) == 0 {
@@ -250,29 +248,19 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, page layout, par
 
 // views are the links to all views.
 func (s *server) views(r *http.Request) []view {
-	ids := []section{}
-	for _, command := range []string{"status", "explain", "plan", "diff"} {
-		if command == "explain" || slices.Contains(s.commands(r), command) {
-			ids = append(ids, viewsOf[command]...)
-		}
+	ids := []section{viewsOf["explain"][0]}
+	all, err := s.from.Documents(r.Context())
+	if err != nil {
+		all = []Document{{Command: "status"}, {Command: "plan"}}
+	}
+	for _, p := range partsOf(all) {
+		ids = append(ids, p.section)
 	}
 	order := []string{"now", "routes", "ask", "plan", "diff", "diagnostics"}
 	slices.SortFunc(ids, func(a, b section) int { return slices.Index(order, a.ID) - slices.Index(order, b.ID) })
 	var out []view
 	for _, p := range ids {
 		out = append(out, view{template.URL("/" + p.ID), p.Title, r.URL.Path == "/"+p.ID}) //nolint:gosec // ours
-	}
-	return out
-}
-
-func (s *server) commands(r *http.Request) []string {
-	all, err := s.from.Documents(r.Context())
-	if err != nil {
-		return []string{"status", "plan"}
-	}
-	var out []string
-	for _, d := range all {
-		out = append(out, d.Command)
 	}
 	return out
 }
