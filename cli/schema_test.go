@@ -29,6 +29,9 @@ import (
 // This file writes the JSON Schemas of what commands print with -o json and -o yaml, from their
 // types, and validates what commands print against them.
 
+// schemaVersion is the version of all schemas. Keys may be added to it; one that goes, or that changes, makes another version.
+const schemaVersion = "1"
+
 // schemas are the schemas by the name of their file in docs/reference.
 func schemas(strict bool) map[string]map[string]any {
 	s := schemaWriter{strict}
@@ -48,6 +51,8 @@ func schemas(strict bool) map[string]map[string]any {
 	}
 	for name, schema := range all {
 		schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+		schema["$id"] = "https://fairlead.dev/schemas/" + schemaVersion + "/" + name + ".schema.json"
+		schema["$comment"] = "Version " + schemaVersion + ": keys may be added. One that goes, or that changes, makes another version."
 		schema["title"] = "fairlead " + strings.ReplaceAll(name, "-", " --") + ", with -o json or -o yaml"
 	}
 	return all
