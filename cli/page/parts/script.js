@@ -4,21 +4,28 @@
 const served = document.documentElement.dataset.served !== undefined;
 const search = document.querySelector("#q");
 
+let rows, groups; // what a search looks at; it is found anew when the page has changed
+
+function show(element, shown) {
+  if (element.hidden === shown) element.hidden = !shown;
+  return shown;
+}
+
 function filter(text) {
   const wanted = text.trim().toLowerCase();
   let shown = 0;
-  for (const row of document.querySelectorAll("main [data-row]")) {
+  rows ??= [...document.querySelectorAll("main [data-row]")];
+  groups ??= [...document.querySelectorAll("main [data-group]")];
+  for (const row of rows) {
     row.text ??= row.textContent.toLowerCase();
-    row.hidden = wanted !== "" && !row.text.includes(wanted);
-    if (!row.hidden) shown++;
+    if (show(row, wanted === "" || row.text.includes(wanted))) shown++;
   }
-  for (const group of document.querySelectorAll("main [data-group]")) {
+  for (const group of groups) {
     group.name ??= (group.querySelector("summary") ?? group).textContent.toLowerCase();
-    const rows = [...group.querySelectorAll("[data-row]")];
+    group.rows ??= [...group.querySelectorAll("[data-row]")];
     const named = wanted !== "" && group.name.includes(wanted);
-    if (named) for (const row of rows) row.hidden = false;
-    group.hidden = wanted !== "" && !named && rows.every(row => row.hidden);
-    if (!group.hidden) shown++;
+    if (named) for (const row of group.rows) show(row, true);
+    if (show(group, wanted === "" || named || group.rows.some(row => !row.hidden))) shown++;
     if (group.dataset.group === "open" && group.tagName === "DETAILS" && wanted !== "") group.open = !group.hidden && shown < 400;
   }
   document.querySelector("#found").textContent = wanted === "" ? "" : shown === 0 ? "Nothing matches. Press Enter to search all views." : "";
@@ -56,6 +63,7 @@ async function refresh() {
   const main = page.querySelector("main");
   if (!answer.ok || !main || document.activeElement?.closest("main form")) return;
   document.querySelector("main").replaceChildren(...main.childNodes);
+  rows = groups = undefined;
   for (const d of document.querySelectorAll("main details[id]")) if (open.has(d.id)) d.open = open.get(d.id);
   addCopies();
   if (search.value) filter(search.value);
