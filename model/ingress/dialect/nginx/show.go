@@ -555,6 +555,9 @@ func (a *asker) askPaths(l *location, host string, paths, reaching []string, sec
 		if !a.seen[Cause{Key: ByHost}] {
 			a.ask(host+".", path, "", secure)
 		}
+		if a.Config.UseForwardedHeaders && !a.seen[Cause{Key: ByForwarded}] {
+			a.with(a.question(host, path, "", secure), "X-Forwarded-Host", "other.example")
+		}
 	}
 	a.ask(host+":8080", paths[1], "", secure)
 	for _, path := range reaching {
