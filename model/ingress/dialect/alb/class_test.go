@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
@@ -16,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/test/page"
 )
 
@@ -185,4 +187,25 @@ func TestParametersDecide(t *testing.T) {
 		fmt.Fprintf(&b, "    %s %s %s\n", v.Key, v.Outcome, v.Message)
 	}
 	page.Check(t, "testdata/decided.txt", b.String())
+}
+
+// TestRedirectsOfTheGroupOfParameters: all Ingresses of the class are in the group that the parameters name, whatever they name
+// themselves, and one that redirects does so for all.
+func TestRedirectsOfTheGroupOfParameters(t *testing.T) {
+	class := alb.Defaults(v1alpha1.LoadBalancerClassSpec{})
+	group := alb.Prefix + "group.name"
+	said := &dialect.Parameters{Instead: map[string]dialect.Instead{group: {By: "spec.group", Value: "all"}}}
+	for name, of := range map[string]string{"no group": "", "another group": "other"} {
+		in, other := ingress("listen-ports", `[{"HTTP": 80}, {"HTTPS": 443}]`), ingress("ssl-redirect", "443")
+		if of != "" {
+			other.Annotations[group] = of
+		}
+		for p, want := range map[*dialect.Parameters]string{said: "443,all", nil: ""} {
+			out := alb.Read(dialect.Input{Ingress: in, Class: &class, Parameters: p, Beside: []*networkingv1.Ingress{other},
+				Service: func(string) *corev1.Service { return nil }})
+			if got := out.Annotations[settings.SSLRedirect]; got != want {
+				t.Errorf("%s, with parameters %v: ssl-redirect is %q, want %q", name, p != nil, got, want)
+			}
+		}
+	}
 }

@@ -158,8 +158,9 @@ func (r *reader) redirect() {
 	}
 	if _, decided := insteadOf(r.Parameters, from); !own && !decided {
 		group, grouped := r.annotation("group.name")
+		_, all := insteadOf(r.Parameters, Prefix+"group.name") // the parameters put all Ingresses of the class into one group
 		for _, other := range r.Beside {
-			if value, is := other.Annotations[from]; is && grouped && other.Annotations[Prefix+"group.name"] == group {
+			if value, is := other.Annotations[from]; is && grouped && (all || other.Annotations[Prefix+"group.name"] == group) {
 				port, own = value, true
 				from, beside = "of Ingress "+other.Name, other.Name
 				break // the oldest decides
