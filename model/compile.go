@@ -57,6 +57,10 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := language.NewCache()
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
+	for s.FewerCertificates < ingress.BestCertificate && lacksCertificates(built.LoadBalancer, c, f.InUse) {
+		s.FewerCertificates++ // before an Ingress is left out
+		built = compile(s, f, c, languages)
+	}
 	if len(built.brokenLimits(c, f.InUse)) > 0 {
 		built = fit(s, f, c, built, languages, least)
 	}

@@ -51,6 +51,12 @@ func brokenQuotas(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []strin
 	return out
 }
 
+// lacksCertificates reports whether a load balancer has more certificates than the quota.
+func lacksCertificates(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) bool {
+	most := c.Limits().Certificates
+	return most > 0 && l.Counts().Certificates > max(most, inUse.Certificates)
+}
+
 // quotaName returns the name of a quota, to follow a message about it.
 func quotaName(quota string) string {
 	if quota == "" {

@@ -156,11 +156,29 @@ func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
 	return "", ""
 }
 
-// usable returns the certificates of the cloud for a name that have no names for hosts of other namespaces.
-func (o *MemberListeners) usable(listed string) []routing.CertificateID {
-	return slices.DeleteFunc(slices.Clone(o.inCloud[listed]), func(id routing.CertificateID) bool {
-		return o.rival(id, o.namesOf(id)) != nil
-	})
+// Fewer says which certificates of a host are attached besides the best one, where a dialect attaches all.
+type Fewer int
+
+// All certificates, those alone that listeners have, or none.
+const (
+	AllCertificates Fewer = iota
+	PresentCertificates
+	BestCertificate
+)
+
+// others returns the certificates of the cloud for a name that are attached besides the best one. They have no names
+// for hosts of other namespaces. NoRoom is the number of those for which there is no room.
+func (o *MemberListeners) others(listed string, best routing.CertificateID) (others []routing.CertificateID, noRoom int) {
+	for _, id := range o.inCloud[listed] {
+		switch {
+		case id == best || o.rival(id, o.namesOf(id)) != nil:
+		case o.fewer == BestCertificate || o.fewer == PresentCertificates && !slices.Contains(o.shown, id):
+			noRoom++
+		default:
+			others = append(others, id)
+		}
+	}
+	return others, noRoom
 }
 
 // choose returns the best certificate of the cloud for a name that has no names for hosts of other

@@ -156,7 +156,12 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		}
 		use := certificateUse{id: id, source: source}
 		if frontEnds[e.class.Dialect].allCertificates {
-			use.beside = slices.DeleteFunc(e.usable(listed), func(other routing.CertificateID) bool { return other == id })
+			var noRoom int
+			if use.beside, noRoom = e.others(listed, id); noRoom > 0 {
+				e.report(diag.Warning, diag.QuotaExceeded, e.field, fmt.Sprintf("the cloud has %d certificates for %s, and the load "+
+					"balancer has no room for all, so %d of them are not attached: delete those without need, name one in %s, or let an "+
+					"administrator raise the quota", len(use.beside)+noRoom+1, listed, noRoom, settings.CertificateARN))
+			}
 		}
 		for _, id := range append([]routing.CertificateID{id}, use.beside...) {
 			e.recordHost(id, listed)

@@ -30,6 +30,7 @@ type ListenerBuilder struct {
 	// the names in certificates of the cloud, as it reports them
 	reported map[routing.CertificateID][]string
 	shown    []routing.CertificateID // certificates that listeners have
+	fewer    Fewer
 	certificateDisputes
 
 	held       []routing.Certificate            // certificates that were imported from Secrets

@@ -50,6 +50,9 @@ type Snapshot struct {
 	// namespace.
 	CertificatesBeside map[string]int
 
+	// FewerCertificates says how many certificates of a host there is room for, of those that the cloud has.
+	FewerCertificates Fewer
+
 	// Readings are those of members whose class has a dialect.
 	Readings map[Name]*dialect.Reading
 

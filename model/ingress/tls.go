@@ -22,7 +22,7 @@ import (
 func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
 	d := &ListenerBuilder{
 		class: &s.Class, group: s.Key.SharedGroup(),
-		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown,
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, fewer: s.FewerCertificates,
 		discovers: s.Class.DiscoversCertificates(), members: s.Recorded.Members,
 		ports:   map[int32]*listener{},
 		secrets: map[Name]secret{},

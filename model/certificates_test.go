@@ -1,0 +1,51 @@
+package model
+
+import (
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/alb"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// TestCertificatesThatACMHasLeaveNoIngressOut: in the alb dialect, listeners have all certificates of a host. Somebody in the
+// account who requests more than there is room for takes no host from an Ingress, and none of those that are attached.
+func TestCertificatesThatACMHasLeaveNoIngressOut(t *testing.T) {
+	all := make([]lb.CertificateID, 30)
+	for i, id := range numbered(len(all), "acm-%d") {
+		all[i] = lb.CertificateID(id)
+	}
+	for name, c := range map[string]struct {
+		shown, want int // of the certificates of the host
+	}{"none is attached": {0, 1}, "some are": {20, 20}, "all that have room": {26, 26}} {
+		t.Run(name, func(t *testing.T) {
+			ing := inEdge("shop", 1, web("a.test", "/a"))
+			ing.Annotations[alb.Prefix+"listen-ports"] = `[{"HTTP": 80}, {"HTTPS": 443}]`
+			o := edge("", ing)
+			o.ClusterLoadBalancerClasses[0].Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB,
+				Groups: []v1alpha1.SharedGroup{{Name: "edge"}}}
+			o.Services[0].Namespace = "shop"
+			facts := lb.Facts{Certificates: map[string][]lb.CertificateID{"a.test": all}, Shown: all[:c.shown],
+				InUse: lb.Counts{Certificates: max(0, c.shown-1)}}
+			built := Compile(snapshotOf(t, o), facts, lb.ALB())
+			for _, port := range []int32{80, 443} {
+				if got := built.Table.Match(routing.Request{Port: port, Host: "a.test", Path: "/a"}); got.Route == nil {
+					t.Errorf("port %d answers %s: %v", port, got.Action.Key(), built.Diagnostics)
+				}
+			}
+			for _, l := range built.LoadBalancer.Listeners {
+				if l.Port == 443 && len(l.Certificates) != c.want {
+					t.Errorf("%d certificates are attached, want %d: %v", len(l.Certificates), c.want, l.Certificates)
+				}
+			}
+			if !slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
+				return d.Reason == diag.QuotaExceeded && d.Severity == diag.Warning
+			}) {
+				t.Errorf("it says %v", built.Diagnostics)
+			}
+		})
+	}
+}
