@@ -49,3 +49,31 @@ func TestCertificatesThatACMHasLeaveNoIngressOut(t *testing.T) {
 		})
 	}
 }
+
+// TestManyCertificatesOfManyHosts: many hosts have the same certificates, and each of them is compared once with the hosts of other
+// namespaces. Allocations are counted, as they are the same on a busy machine.
+func TestManyCertificatesOfManyHosts(t *testing.T) {
+	of := func(certificates int) float64 {
+		facts := lb.Facts{Certificates: map[string][]lb.CertificateID{}, Names: map[lb.CertificateID][]string{}}
+		var all []lb.CertificateID
+		for _, id := range numbered(certificates, "acm-%d") {
+			all = append(all, lb.CertificateID(id))
+			facts.Names[lb.CertificateID(id)] = []string{"*.a.test", "a.test"}
+		}
+		o := edge("", inEdge("alice", 1), inEdge("bob", 2))
+		o.ClusterLoadBalancerClasses[0].Spec = v1alpha1.LoadBalancerClassSpec{Dialect: v1alpha1.DialectALB,
+			Groups: []v1alpha1.SharedGroup{{Name: "edge"}}}
+		for _, ing := range o.Ingresses {
+			ing.Annotations[alb.Prefix+"listen-ports"] = `[{"HTTP": 80}, {"HTTPS": 443}]`
+			for _, host := range numbered(300, ing.Namespace+"%d.a.test") {
+				ing.Spec.Rules = append(ing.Spec.Rules, web(host, "/a"))
+				facts.Certificates[host] = all
+			}
+		}
+		s := snapshotOf(t, o)
+		return testing.AllocsPerRun(1, func() { Compile(s, facts, unlimited(lb.ALB())) })
+	}
+	if one, many := of(1), of(25); many > 1.5*one {
+		t.Errorf("with 25 certificates there are %.0f allocations, and %.0f with one", many, one)
+	}
+}

@@ -171,7 +171,7 @@ const (
 func (o *MemberListeners) others(listed string, best routing.CertificateID) (others []routing.CertificateID, noRoom int) {
 	for _, id := range o.inCloud[listed] {
 		switch {
-		case id == best || o.rival(id, o.namesOf(id)) != nil:
+		case id == best || o.isContested(id):
 		case o.fewer == BestCertificate || o.fewer == PresentCertificates && !slices.Contains(o.shown, id):
 			noRoom++
 		default:
@@ -181,13 +181,24 @@ func (o *MemberListeners) others(listed string, best routing.CertificateID) (oth
 	return others, noRoom
 }
 
+// isContested reports whether a certificate of the cloud has names for hosts of other namespaces. It keeps the answer,
+// because many hosts may have the same certificates.
+func (o *MemberListeners) isContested(id routing.CertificateID) bool {
+	is, known := o.contested[id]
+	if !known {
+		is = o.rival(id, o.namesOf(id)) != nil
+		o.contested[id] = is
+	}
+	return is
+}
+
 // choose returns the best certificate of the cloud for a name that has no names for hosts of other
 // namespaces. If all have such names, it returns the best one, and why it is not served. The class
 // decides whether the cloud is searched, so the hosts that it allows to namespaces do not matter
 // here.
 func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why string) {
 	for _, candidate := range o.inCloud[listed] {
-		if o.rival(candidate, o.namesOf(candidate)) == nil {
+		if !o.isContested(candidate) {
 			return candidate, ""
 		}
 	}

@@ -74,7 +74,9 @@ type MemberListeners struct {
 	uses      map[routing.Host]certificateUse // certificates on the HTTPS ports
 	// why the member may not use a certificate; "" if it may
 	refused map[routing.CertificateID]string
-	found   []diag.Diagnostic
+	// certificates of the cloud, and whether they have names for hosts of other namespaces
+	contested map[routing.CertificateID]bool
+	found     []diag.Diagnostic
 }
 
 // report adds a diagnostic about a field of the member.

@@ -116,7 +116,7 @@ func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
 	rules []HostRule, forAnyHost bool) *MemberListeners {
 	o := &MemberListeners{ListenerBuilder: d, Index: x, Member: m, Allowance: a,
 		covers:  newCover(hostsOf(rules, forAnyHost)),
-		refused: map[routing.CertificateID]string{}}
+		refused: map[routing.CertificateID]string{}, contested: map[routing.CertificateID]bool{}}
 	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
 		return o // it opens no port without hosts
