@@ -57,7 +57,7 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := language.NewCache()
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
-	for s.FewerCertificates < ingress.BestCertificate && lacksCertificates(built.LoadBalancer, c, f.InUse) {
+	for s.FewerCertificates < s.FewestCertificates() && lacksCertificates(built.LoadBalancer, c, f.InUse) {
 		s.FewerCertificates++ // before an Ingress is left out
 		built = compile(s, f, c, languages)
 	}

@@ -166,6 +166,14 @@ const (
 	BestCertificate
 )
 
+// FewestCertificates says how few certificates of a host can be attached.
+func (s *Snapshot) FewestCertificates() Fewer {
+	if frontEnds[s.Class.Dialect].allCertificates {
+		return BestCertificate
+	}
+	return AllCertificates // the best one is all
+}
+
 // others returns the certificates of the cloud for a name that are attached besides the best one. They have no names
 // for hosts of other namespaces. NoRoom is the number of those for which there is no room.
 func (o *MemberListeners) others(listed string, best routing.CertificateID) (others []routing.CertificateID, noRoom int) {
