@@ -30,6 +30,7 @@ func (s *site) finish() error {
 
 // TestFinishIsCutOffAnywhere: nothing is given back then of which former tags are deleted already, and finishing goes on.
 func TestFinishIsCutOffAnywhere(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	for cut := 0; ; cut++ {
 		s := newSite(t, base+service("web", 80, 8080, 30080)+theIngress("one", map[string]string{"target-type": "ip"}, "a.example.com / Prefix web 80"))
 		s.startTheirs()

@@ -41,8 +41,11 @@ func (s *site) persist(step func() (bool, error), class string) {
 // TestAReleaseRightAfterATakeover: nothing has a tag of Fairlead afterwards, although some reads still show what was before
 // the takeover.
 func TestAReleaseRightAfterATakeover(t *testing.T) {
-	first := draw(t)
-	for n := range uint64(8) {
+	first, runs := draw(t), uint64(8)
+	if testing.Short() {
+		runs = 2
+	}
+	for n := range runs {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(first, n))
 			o := albsim.Real(r.Uint64(), lag)

@@ -537,6 +537,7 @@ func TestAnIngressIsDeletedMeanwhile(t *testing.T) {
 // TestTheFormerClassIsPutBack: as by GitOps, in each state, and the controller is started with it. It serves what it has been
 // given back, changes nothing else, and nothing is lost once people put the class right.
 func TestTheFormerClassIsPutBack(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	for state, until := range map[string]func(*site){
 		"Prepared": func(s *site) {
 			if done, err := s.take(false); done || err != nil {

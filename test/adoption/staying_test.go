@@ -261,6 +261,7 @@ func (s *site) orphan() {
 
 // TestAListenerThatStaysIsCutOffAnywhere: neither direction writes anything of the listener, wherever it ends.
 func TestAListenerThatStaysIsCutOffAnywhere(t *testing.T) {
+	t.Parallel() // it waits, most of its time
 	whole := newWithExtra(t)
 	before, extra := whole.inventory(), whole.extra()
 	whole.mustTakeByHand(false)
