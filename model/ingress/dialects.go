@@ -100,11 +100,32 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 		in.Beside = slices.DeleteFunc(slices.Clone(s.beside[ing.Namespace]), func(o *networkingv1.Ingress) bool {
 			return o == ing || !o.DeletionTimestamp.IsZero() || ClassName(o) != ClassName(ing)
 		})
+		if len(whose.Class.Groups) > 0 {
+			in.Everywhere = s.ofClass(ClassName(ing))
+		}
 	}
 	reading := f.read(in)
 	s.readings[nameOf(ing)] = &reading
 	s.authors[reading.Ingress] = ing
 	return reading.Ingress
+}
+
+// ofClass returns all Ingresses of a class, oldest first.
+func (s *placement) ofClass(name string) []*networkingv1.Ingress {
+	if all, known := s.everywhere[name]; known {
+		return all
+	}
+	var all []*networkingv1.Ingress
+	for _, those := range s.beside {
+		for _, o := range those {
+			if o.DeletionTimestamp.IsZero() && ClassName(o) == name {
+				all = append(all, o)
+			}
+		}
+	}
+	slices.SortFunc(all, older)
+	s.everywhere[name] = all
+	return all
 }
 
 // worldOf returns what the Ingresses of a class mean together: those of the Ingress's namespace or, where every namespace may serve

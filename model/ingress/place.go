@@ -44,7 +44,7 @@ func newPlacement(o Objects, options ClassOptions) *placement {
 	s := &placement{Index: newIndex(o), records: o.Records, memberships: record.MembershipsOf(o.Records),
 		snapshots: map[routing.Key]*Snapshot{}, existing: options.Existing,
 		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf,
-		worlds: map[string]any{}, nginx: options.NGINX, kept: options.Worlds,
+		worlds: map[string]any{}, everywhere: map[string][]*networkingv1.Ingress{}, nginx: options.NGINX, kept: options.Worlds,
 		readings: map[Name]*dialect.Reading{}, authors: map[*networkingv1.Ingress]*networkingv1.Ingress{}}
 	s.classes, s.unplaced = NewClassLookup(o, options)
 	s.beside = byNamespace(slices.SortedFunc(slices.Values(slices.Concat(o.Ingresses, o.Beside)), older))

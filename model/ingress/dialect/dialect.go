@@ -28,6 +28,8 @@ type Input struct {
 	Parameters *Parameters
 	// Beside are the other Ingresses of the class in the Ingress's namespace, oldest first; none where there is a World.
 	Beside []*networkingv1.Ingress
+	// Everywhere are all Ingresses of a class with groups across namespaces, oldest first.
+	Everywhere []*networkingv1.Ingress
 	// World is what the front end makes of all Ingresses of the class that one means something for; nil if it makes nothing.
 	World any
 }

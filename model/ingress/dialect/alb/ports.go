@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/dialect"
 	"fairlead.dev/fairlead/model/settings"
@@ -166,6 +167,9 @@ func (r *reader) redirect() {
 				break // the oldest decides
 			}
 		}
+		if !own && grouped {
+			r.tellRedirectElsewhere(group)
+		}
 	}
 	if !own {
 		return
@@ -191,4 +195,25 @@ func (r *reader) redirect() {
 	}
 	r.set(settings.SSLRedirect, strconv.FormatInt(n, 10)+settings.RedirectsAll, Prefix+"ssl-redirect")
 	r.judge(Prefix+"ssl-redirect", dialect.Same, "")
+}
+
+// tellRedirectElsewhere says that an Ingress of another namespace has ssl-redirect, if it is in a group across namespaces with this
+// one: the controller redirects for all of them. Here, no namespace decides about the requests of another one.
+func (r *reader) tellRedirectElsewhere(group string) {
+	insecure := r.ports.of(v1alpha1.ProtocolHTTP)
+	if len(insecure) == 0 || !slices.ContainsFunc(r.Class.Groups, func(g v1alpha1.SharedGroup) bool { return g.Name == group }) {
+		return
+	}
+	for _, other := range r.Everywhere {
+		_, is := other.Annotations[Prefix+"ssl-redirect"]
+		if !is || other.Namespace == r.Namespace || other.Annotations[Prefix+"group.name"] != group {
+			continue
+		}
+		name := other.Namespace + "/" + other.Name
+		r.say(dialect.Verdict{Beside: name, Key: Prefix + "ssl-redirect", Outcome: dialect.Changed, Message: fmt.Sprintf("the one of "+
+			"Ingress %s redirects all requests over HTTP of the group with the other controller, and those of its own namespace here: "+
+			"give this Ingress %[2]sssl-redirect, too, and an HTTPS port in %[2]slisten-ports", name, Prefix),
+			Request: compare.Request{Method: "GET", URL: fmt.Sprintf("http://%s:%d/", r.anyHost(), insecure[0])}})
+		return
+	}
 }
