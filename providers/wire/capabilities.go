@@ -19,7 +19,7 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		Name: c.Name, Versions: []int{v1.Version},
 		Conditions: v1.ConditionCapabilities{
 			Fields: without(lb.Fields, c.FieldsRefused),
-			Regex:  c.Regex, HeaderRegex: c.HeaderRegex, QueryPairs: c.QueryPairs,
+			Regex:  c.Regex, HeaderRegex: c.HeaderRegex, QueryPairs: c.QueryPairs, CaseFlag: c.CaseFlag,
 			HostStarIsLabel: c.HostStarIsLabel, HostPattern: c.HostValue,
 			PathCharacters: c.PathCharacters, SourcesRefused: c.SourcesRefused, ValueLength: c.ValueLength,
 			NameLength: c.NameLength, ValuesPerCondition: c.ValuesPerCondition,
@@ -28,7 +28,7 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 			PathDecoded: c.Doubt.Decoding,
 		},
 		Actions: v1.ActionCapabilities{
-			Rewrite: c.Rewrites, Auth: c.Auth, Sticky: !c.NoStickyForward,
+			Rewrite: c.Rewrites, RewriteRedirect: c.RewritesRedirects, Undocumented: c.Undocumented, Auth: c.Auth, Sticky: !c.NoStickyForward,
 			OtherTargetGroups:      c.OtherTargetGroups,
 			TargetGroupsPerForward: c.TargetsPerForward, MaxWeight: c.MaxWeight,
 			BodyLength: c.BodyLength, ContentTypes: c.ContentTypes, NoFixed3xx: c.NoFixed3xx,
@@ -128,7 +128,8 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 			},
 		},
 		Regex: c.Conditions.Regex, HeaderRegex: c.Conditions.HeaderRegex,
-		QueryPairs: c.Conditions.QueryPairs, Rewrites: c.Actions.Rewrite, Auth: c.Actions.Auth,
+		QueryPairs: c.Conditions.QueryPairs, CaseFlag: c.Conditions.CaseFlag, Rewrites: c.Actions.Rewrite,
+		RewritesRedirects: c.Actions.RewriteRedirect, Undocumented: c.Actions.Undocumented, Auth: c.Actions.Auth,
 		OtherTargetGroups: c.Actions.OtherTargetGroups,
 		HostValue:         c.Conditions.HostPattern, PathCharacters: c.Conditions.PathCharacters,
 		SourcesRefused: c.Conditions.SourcesRefused, ValueLength: c.Conditions.ValueLength,

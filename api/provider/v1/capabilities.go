@@ -33,6 +33,8 @@ type ConditionCapabilities struct {
 	HeaderRegex bool `json:"headerRegex,omitempty"`
 	// QueryPairs says that a condition on the query needs no name.
 	QueryPairs bool `json:"queryPairs,omitempty"`
+	// CaseFlag says that regular expressions can begin with (?i).
+	CaseFlag bool `json:"caseFlag,omitempty"`
 	// HostStarIsLabel says that "*" in a host stands for one label, not for any text.
 	HostStarIsLabel bool `json:"hostStarIsLabel,omitempty"`
 	// HostPattern is a regular expression that the hosts in values have to match; "" for any.
@@ -59,7 +61,11 @@ type ConditionCapabilities struct {
 // ActionCapabilities say which actions rules can have.
 type ActionCapabilities struct {
 	Rewrite bool `json:"rewrite,omitempty"`
-	Auth    bool `json:"auth,omitempty"`
+	// RewriteRedirect says that a request can be rewritten in front of a redirect, too.
+	RewriteRedirect bool `json:"rewriteRedirect,omitempty"`
+	// Undocumented says that a class can accept caseFlag and rewriteRedirect, though the cloud does not document them.
+	Undocumented bool `json:"undocumented,omitempty"`
+	Auth         bool `json:"auth,omitempty"`
 	// Sticky says that a client can stay with one of several target groups.
 	Sticky bool `json:"sticky,omitempty"`
 	// OtherTargetGroups says that an action can name a target group that the operator did not make, by
