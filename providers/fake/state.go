@@ -117,7 +117,9 @@ func (c *Cloud) load() error {
 			return fmt.Errorf("reading %s.keys: %s: %w", c.files.Path, key, err)
 		}
 		if r := c.records[key]; r != nil {
+			r.state.Lock() // listeners send headers of the settings
 			r.settings = withMaps(settings[key])
+			r.state.Unlock()
 		}
 	}
 	for key, r := range c.records {
