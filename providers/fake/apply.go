@@ -40,7 +40,9 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		if result, err = c.assign(r, step); err != nil {
 			return err
 		}
+		r.state.Lock()
 		changed := r.recordSettings(step)
+		r.state.Unlock()
 		switch step.(type) {
 		case plan.DeleteListener, plan.DeleteLoadBalancer:
 			r.settle()
