@@ -28,7 +28,8 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 			PathDecoded: c.Doubt.Decoding,
 		},
 		Actions: v1.ActionCapabilities{
-			Rewrite: c.Rewrites, RewriteRedirect: c.RewritesRedirects, Undocumented: c.Undocumented, Auth: c.Auth, Sticky: !c.NoStickyForward,
+			Rewrite: c.Rewrites, RewriteRedirect: c.RewritesRedirects, Undocumented: c.Undocumented, Auth: c.Auth,
+			Sticky: !c.NoStickyForward,
 			OtherTargetGroups:      c.OtherTargetGroups,
 			TargetGroupsPerForward: c.TargetsPerForward, MaxWeight: c.MaxWeight,
 			BodyLength: c.BodyLength, ContentTypes: c.ContentTypes, NoFixed3xx: c.NoFixed3xx,
