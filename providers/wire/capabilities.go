@@ -29,7 +29,7 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		},
 		Actions: v1.ActionCapabilities{
 			Rewrite: c.Rewrites, RewriteRedirect: c.RewritesRedirects, Undocumented: c.Undocumented, Auth: c.Auth,
-			Sticky: !c.NoStickyForward,
+			Sticky:                 !c.NoStickyForward,
 			OtherTargetGroups:      c.OtherTargetGroups,
 			TargetGroupsPerForward: c.TargetsPerForward, MaxWeight: c.MaxWeight,
 			BodyLength: c.BodyLength, ContentTypes: c.ContentTypes, NoFixed3xx: c.NoFixed3xx,
