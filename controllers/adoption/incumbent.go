@@ -154,13 +154,12 @@ func (t *Taker) removeBindings(ctx context.Context, all []unstructured.Unstructu
 // removeFinalizers removes finalizers from Ingresses.
 func (t *Taker) removeFinalizers(ctx context.Context, of map[string][]string) error {
 	for name, finalizers := range of {
-		ing := ingressNamed(name)
-		err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		ing, err := t.ingress(ctx, name)
 		if err != nil {
-			return fmt.Errorf("reading Ingress %s: %w", name, err)
+			return err
+		}
+		if ing == nil {
+			continue
 		}
 		if err := t.withoutFinalizers(ctx, ing, finalizers...); err != nil {
 			return err
@@ -226,13 +225,12 @@ func (t *Taker) ofController(ctx context.Context, some []string, are bool) (out 
 		}
 	}
 	for _, name := range some {
-		ing := ingressNamed(name)
-		err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		ing, err := t.ingress(ctx, name)
 		if err != nil {
-			return nil, fmt.Errorf("reading Ingress %s: %w", name, err)
+			return nil, err
+		}
+		if ing == nil {
+			continue
 		}
 		if why, is := isOfController(ing, controllers); is == are {
 			if class := ing.Spec.IngressClassName; are && class != nil && parameters[*class] != "" {

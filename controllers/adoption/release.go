@@ -251,13 +251,12 @@ func (t *Taker) Anew(ctx context.Context, found *lb.Other, r Record, members []s
 		have[adopt.ResourceOf(found, g.Handle)] = true
 	}
 	for _, name := range members {
-		ing := ingressNamed(name)
-		err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		ing, err := t.ingress(ctx, name)
 		if err != nil {
-			return nil, fmt.Errorf("reading Ingress %s: %w", name, err)
+			return nil, err
+		}
+		if ing == nil {
+			continue
 		}
 		for _, resource := range alb.TargetGroupsOf(ing) {
 			if !have[resource] {
@@ -310,6 +309,19 @@ func (t *Taker) changeFinalizers(ctx context.Context, o client.Object, add []str
 		}
 	}
 	return t.setFinalizers(ctx, o, want)
+}
+
+// ingress reads an Ingress by namespace/name; nil if there is none.
+func (t *Taker) ingress(ctx context.Context, name string) (*networkingv1.Ingress, error) {
+	ing := ingressNamed(name)
+	err := t.Kube.Get(ctx, client.ObjectKeyFromObject(ing), ing)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Ingress %s: %w", name, err)
+	}
+	return ing, nil
 }
 
 // ingressNamed returns an Ingress that has a name alone: namespace/name.
