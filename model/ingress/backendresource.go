@@ -101,7 +101,7 @@ func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) 
 	case spec.Redirect != nil:
 		r := spec.Redirect
 		return routing.Action{Redirect: &routing.Redirect{Status: r.StatusCode, Scheme: r.Scheme,
-			Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}, Rewrite: rewriteOf(spec.Rewrite)}
+			Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}, Rewrite: settings.RewriteOf(spec.Rewrite)}
 	case spec.FixedResponse != nil:
 		f := spec.FixedResponse
 		contentType := f.ContentType
@@ -116,23 +116,9 @@ func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) 
 	}
 	out := routing.Action{Forward: v.weightedBackends(spec.Services,
 		providerSettingsText(spec.Provider),
-		field), Rewrite: rewriteOf(spec.Rewrite)}
+		field), Rewrite: settings.RewriteOf(spec.Rewrite)}
 	if spec.Stickiness != nil {
 		out.StickySeconds = spec.Stickiness.DurationSeconds
-	}
-	return out
-}
-
-func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
-	if r == nil {
-		return nil
-	}
-	out := &routing.Rewrite{}
-	if r.URL != nil {
-		out.URL, out.URLReplacement = r.URL.Pattern, r.URL.Replacement
-	}
-	if r.Host != nil {
-		out.Host, out.HostReplacement = r.Host.Pattern, r.Host.Replacement
 	}
 	return out
 }

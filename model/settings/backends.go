@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/plainyaml"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file reads the Backends that an Ingress brings in an annotation.
@@ -63,5 +64,20 @@ func BackendsOf(annotations map[string]string) map[string]*v1alpha1.BackendSpec 
 		return nil
 	}
 	out, _ := ReadBackends(text)
+	return out
+}
+
+// RewriteOf returns the rewrite of a Backend as routes have it; nil for none.
+func RewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
+	if r == nil {
+		return nil
+	}
+	out := &routing.Rewrite{}
+	if r.URL != nil {
+		out.URL, out.URLReplacement = r.URL.Pattern, r.URL.Replacement
+	}
+	if r.Host != nil {
+		out.Host, out.HostReplacement = r.Host.Pattern, r.Host.Replacement
+	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	settingsof "fairlead.dev/fairlead/model/settings"
 )
 
 // This file answers requests as Fairlead does with what is read, so that verdicts say what is changed.
@@ -82,29 +83,15 @@ func (r *writer) actionOf(p *networkingv1.HTTPIngressPath) routing.Action {
 		if to.Port == "" && to.Scheme != "" {
 			to.Port = map[string]string{"http": "80", "https": "443"}[to.Scheme]
 		}
-		return routing.Action{Redirect: to, Rewrite: rewriteOf(spec.Rewrite)}
+		return routing.Action{Redirect: to, Rewrite: settingsof.RewriteOf(spec.Rewrite)}
 	}
-	out := routing.Action{Rewrite: rewriteOf(spec.Rewrite)}
+	out := routing.Action{Rewrite: settingsof.RewriteOf(spec.Rewrite)}
 	for _, s := range spec.Services {
 		weight := int32(1)
 		if s.Weight != nil {
 			weight = *s.Weight
 		}
 		out.Forward = append(out.Forward, routing.Weighted{Backend: id(s.Name, s.Port), Weight: weight})
-	}
-	return out
-}
-
-func rewriteOf(w *v1alpha1.Rewrite) *routing.Rewrite {
-	if w == nil {
-		return nil
-	}
-	out := &routing.Rewrite{}
-	if w.URL != nil {
-		out.URL, out.URLReplacement = w.URL.Pattern, w.URL.Replacement
-	}
-	if w.Host != nil {
-		out.Host, out.HostReplacement = w.Host.Pattern, w.Host.Replacement
 	}
 	return out
 }
