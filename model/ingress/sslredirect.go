@@ -143,8 +143,12 @@ func (v *memberTranslation) addRedirectOfMisses() {
 // Ingress asks for it.
 func (v *memberTranslation) reportUnredirected() {
 	if hosts := v.unredirected.List; len(hosts) > 0 && v.asksForRedirect() {
+		but := ""
+		if v.Settings.SSLRedirectAll {
+			but = ", but for those that no rule matches"
+		}
 		v.Found = append(v.Found, aboutAnnotation(v.Ingress, settings.SSLRedirect, diag.Warning,
 			diag.HostNotCovered, "no entry of spec.tls covers these, so their requests over HTTP are not "+
-				"redirected: "+listFirst(hosts)))
+				"redirected"+but+": "+listFirst(hosts)))
 	}
 }
