@@ -142,13 +142,11 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 	if world, known := s.worlds[key]; known {
 		return world
 	}
-	var all []*networkingv1.Ingress
-	for _, of := range slices.Sorted(maps.Keys(s.beside)) {
-		for _, o := range s.beside[of] {
-			if (namespace == "" || of == namespace) && o.DeletionTimestamp.IsZero() && ClassName(o) == name {
-				all = append(all, o)
-			}
-		}
+	all := s.ofClass(name)
+	if namespace != "" {
+		all = slices.DeleteFunc(slices.Clone(s.beside[namespace]), func(o *networkingv1.Ingress) bool {
+			return !o.DeletionTimestamp.IsZero() || ClassName(o) != name
+		})
 	}
 	kept := func(ing *networkingv1.Ingress) bool {
 		return slices.ContainsFunc(s.memberships[nameOf(ing).String()], func(m record.Membership) bool { return m.LastAccepted != nil })

@@ -32,7 +32,7 @@ type placement struct {
 	unplaced       []diag.Diagnostic                  // about Ingresses that belong to no load balancer
 	beside         map[string][]*networkingv1.Ingress // Ingresses by namespace
 	worlds         map[string]any                     // of dialects
-	everywhere     map[string][]*networkingv1.Ingress // Ingresses by class, of those with groups across namespaces
+	everywhere     map[string][]*networkingv1.Ingress // Ingresses by class
 	nginx          nginx.Memory
 	kept           *KeptWorlds
 	readings       map[Name]*dialect.Reading                       // of classes with a dialect
