@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// TestCertificatesThatACMHasLeaveNoIngressOut: in the alb dialect, listeners have all certificates of a host. Somebody in the
-// account who requests more than there is room for takes no host from an Ingress, and none of those that are attached.
+// TestCertificatesThatACMHasLeaveNoIngressOut: in the alb dialect, listeners have all ACM certificates of a host. A certificate
+// beyond the quota is not attached: each Ingress keeps its hosts, and listeners keep the certificates that they have.
 func TestCertificatesThatACMHasLeaveNoIngressOut(t *testing.T) {
 	all := make([]lb.CertificateID, 30)
 	for i, id := range numbered(len(all), "acm-%d") {
