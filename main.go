@@ -26,7 +26,7 @@ func run() int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		defer stop()
 	} else if os.Getenv("GOGC") == "" { // most of what they make stays in use until they end
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(150)
 	}
 	with := cli.Providers{Clouds: map[string]clouds.Cloud{
 		"aws":  aws.Plug(),
