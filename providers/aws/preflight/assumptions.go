@@ -34,6 +34,8 @@ const (
 	Refused Consequence = "refused by name"
 	// Reported: Fairlead does without it, and reports that.
 	Reported Consequence = "reported"
+	// Narrower: some requests that authors allow are not made.
+	Narrower Consequence = "narrower"
 	// Wider: conditions that authors write hold for other requests, too.
 	Wider Consequence = "wider"
 )
@@ -135,6 +137,13 @@ var Assumptions = []Assumption{
 		Refused, "Only a class with `undocumented: Accept` has such rules, for paths that are too long with both cases of each " +
 			"letter. Where AWS takes none, the Ingress is refused by name; where case counts, paths in another case are answered 404.",
 		[]string{"test/alb TestTheFlagForCase", "test/check TestProve"},
+	},
+	{
+		"headers-of-all-answers", "Headers of the attributes of a listener are sent with all answers, also with fixed responses and " +
+			"redirects.", guide + "header-modification.html",
+		Narrower, "Browsers get no headers with the 204 that preflight requests are answered with, and keep requests of other origins " +
+			"that need one (`enable-cors` of ingress-nginx).",
+		[]string{"providers/fake TestAnswersHaveTheHeadersOfTheListener"},
 	},
 	{
 		"waf-in-a-partition", "There is AWS WAF in each partition.", "",

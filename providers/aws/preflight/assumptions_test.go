@@ -22,7 +22,7 @@ func TestAssumptions(t *testing.T) {
 			t.Errorf("%s is there twice", a.ID)
 		}
 		known[a.ID] = true
-		if !slices.Contains([]Consequence{Tolerated, Slower, Unanswered, Refused, Reported, Wider}, a.Otherwise) || a.Text == "" || a.Then == "" {
+		if !slices.Contains([]Consequence{Tolerated, Slower, Unanswered, Refused, Reported, Narrower, Wider}, a.Otherwise) || a.Text == "" || a.Then == "" {
 			t.Errorf("%s does not say what happens where it is not so", a.ID)
 		}
 		if len(a.Tests) == 0 {
