@@ -25,6 +25,9 @@ import (
 // Fairlead. Members, records and all later stages have that form. Diagnostics name the author's own
 // annotations and fields.
 
+// formers returns what is served of an Ingress if it is refused.
+type formers = func(*networkingv1.Ingress) nginx.Former
+
 // A frontEnd reads a dialect.
 type frontEnd struct {
 	controller string // of IngressClasses
@@ -34,7 +37,7 @@ type frontEnd struct {
 	read       func(dialect.Input) dialect.Reading
 	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 	// world returns what all Ingresses of a class mean together; nil if each stands for itself.
-	world func(all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, memory nginx.Memory) any
+	world func(all []*networkingv1.Ingress, c *Class, kept formers, memory nginx.Memory) any
 	// closesHTTP is set if hosts of spec.tls are redirected to HTTPS also while their certificate is missing.
 	closesHTTP bool
 	// allCertificates is set if listeners have all certificates that the cloud has for a host, and not the best one alone.
@@ -50,7 +53,7 @@ var frontEnds = map[string]frontEnd{
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil
 		},
-		world: func(all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, memory nginx.Memory) any {
+		world: func(all []*networkingv1.Ingress, c *Class, kept formers, memory nginx.Memory) any {
 			config := nginx.DefaultConfig()
 			if c.NGINX != nil {
 				config = nginx.ReadConfig(c.NGINX.Config)
@@ -148,8 +151,13 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 			return !o.DeletionTimestamp.IsZero() || ClassName(o) != name
 		})
 	}
-	kept := func(ing *networkingv1.Ingress) bool {
-		return slices.ContainsFunc(s.memberships[nameOf(ing).String()], func(m record.Membership) bool { return m.LastAccepted != nil })
+	kept := func(ing *networkingv1.Ingress) nginx.Former {
+		all := s.memberships[nameOf(ing).String()]
+		at := slices.IndexFunc(all, func(m record.Membership) bool { return m.LastAccepted != nil })
+		if at < 0 {
+			return nginx.Former{}
+		}
+		return nginx.Former{Served: true, ListenerAttributes: all[at].LastAccepted.Annotations[settings.ListenerAttributes]}
 	}
 	s.worlds[key] = s.kept.world(key, all, c, kept, func() any { return f.world(all, c, kept, s.nginx) })
 	return s.worlds[key]
@@ -168,13 +176,13 @@ type KeptWorlds struct{ kept map[string]keptWorld }
 // A keptWorld is what Ingresses meant together, with all that this was made of.
 type keptWorld struct {
 	all   []*networkingv1.Ingress
-	kept  []bool // a former version is served
+	kept  []nginx.Former
 	class v1alpha1.LoadBalancerClassSpec
 	world any
 }
 
 // world returns what was kept under a key if it was made of the same, or makes it.
-func (w *KeptWorlds) world(key string, all []*networkingv1.Ingress, c *Class, kept func(*networkingv1.Ingress) bool, made func() any) any {
+func (w *KeptWorlds) world(key string, all []*networkingv1.Ingress, c *Class, kept formers, made func() any) any {
 	if w == nil {
 		return made()
 	}

@@ -42,7 +42,7 @@ type settings struct {
 	sticky             bool
 	stickySeconds      int
 	passthrough        bool
-	cors               bool
+	cors               crossOrigin
 	defaultBackend     string
 	ignored            string // the annotation for which the controller ignores the Ingress; "" for none
 	verdicts           []dialect.Verdict
@@ -223,7 +223,7 @@ var rows = []row{
 	{"backend-protocol", readProtocol},
 	{"affinity", readAffinity},
 	{"default-backend", readDefaultBackend},
-	{"enable-cors", readCORS},
+	{corsNames, readCORS},
 	{"auth-url " + besideAuthURL, readAuthURL},
 	{"auth-type " + besideAuthType, readAuthType},
 	{"ssl-passthrough", readTLS},
@@ -529,19 +529,6 @@ func readDefaultBackend(a *annotated) {
 		value)
 }
 
-func readCORS(a *annotated) {
-	if !a.flagOrIgnored("enable-cors", &a.out.cors) {
-		return
-	}
-	if a.out.cors {
-		a.say("enable-cors", dialect.Refused, "an ALB answers no preflight requests, and its CORS headers are those of a listener: "+
-			"have the Pods answer them, or set `routing.http.response.access_control_…` attributes of the port in the class, and remove "+
-			"the annotation")
-		return
-	}
-	a.say("enable-cors", dialect.Same, "")
-}
-
 // The annotations that say more about auth-url, and about auth-type. Without these they are not read (authreq/main.go, auth/main.go).
 const (
 	besideAuthURL = "auth-signin auth-signin-redirect-param auth-method auth-response-headers auth-request-redirect auth-cache-key " +
@@ -721,7 +708,6 @@ var alone = []struct {
 	{"mirror-target mirror-host mirror-request-body", "", dialect.Dropped, "an ALB copies no requests", nil},
 	{"custom-headers x-forwarded-prefix proxy-cookie-domain proxy-cookie-path proxy-redirect-from proxy-redirect-to " +
 		"connection-proxy-header", "", dialect.Dropped, "an ALB changes no headers for a path", nil},
-	{"", "cors-", dialect.Dropped, "it says more about enable-cors", nil},
 	{"service-upstream", "", dialect.Dropped, "requests are sent to the Pods", isOff},
 	{"proxy-connect-timeout proxy-request-buffering proxy-buffering proxy-buffers-number proxy-buffer-size proxy-busy-buffers-size " +
 		"proxy-max-temp-file-size client-body-buffer-size proxy-http-version http2-push-preload fastcgi-index " +

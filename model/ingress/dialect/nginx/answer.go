@@ -22,7 +22,9 @@ type Answer struct {
 	Host     string  // that they see
 	Target   string  // path and query that they see
 	Of       string  // the Ingress of the location; "" for none
-	at       *location
+	// CrossOrigin has the headers Access-Control-... of the answer, a line for each.
+	CrossOrigin string
+	at          *location
 	// Via has what decided, by Ingress and annotation or field.
 	Via []Cause
 }
@@ -49,6 +51,7 @@ const (
 	ByRefused     = "refused"             // an Ingress that is not served has the request
 	ByAlias       = "alias"               // an Ingress that is not served gives the host its alias
 	ByCase        = "case"                // it ignores the case of paths, and the class does not
+	ByHeaders     = "headers"             // its own answers have no headers for other origins
 )
 
 // A Question is a request with what routing does not look at.
@@ -182,6 +185,13 @@ func (w *World) serve(q Question, uri, host string, l *location, out Answer) Ans
 	if m.denied != "" {
 		out.Status = 503
 		return out.by(m, Prefix+m.denied)
+	}
+	if m.cors.allows(q) {
+		out.CrossOrigin = m.cors.sent(q)
+		if q.Method == "OPTIONS" {
+			out.Status = 204
+			return out.by(m, Prefix+"enable-cors")
+		}
 	}
 	if r := m.redirect; r != nil && !l.plain {
 		out.Status, out.Location = r.code, r.url

@@ -123,6 +123,15 @@ func (w *World) textOf(q Question) string {
 
 // text returns an answer in words.
 func (r Result) text(q Question) string {
+	out := r.plainText(q)
+	if origin, _, is := strings.Cut(r.CrossOrigin, "\n"); is {
+		out += ", with " + origin
+	}
+	return out
+}
+
+// plainText returns an answer without its headers in words.
+func (r Result) plainText(q Question) string {
 	switch {
 	case r.Status < 0:
 		return "no connection"

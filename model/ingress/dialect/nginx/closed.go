@@ -42,7 +42,7 @@ func (w *World) closings() map[string][]closing {
 	out := map[string][]closing{}
 	for _, key := range slices.Sorted(maps.Keys(w.writers)) {
 		m := w.writers[key].m
-		if !w.Refuses(key) || w.kept != nil && w.kept(m.Ingress) {
+		if !w.Refuses(key) || w.kept != nil && w.kept(m.Ingress).Served {
 			continue
 		}
 		add := func(host string, s *server) {

@@ -33,14 +33,23 @@ type World struct {
 	// certificate returns the names in the certificate of a Secret; nil if there is none. Otherwise are those that it has if Secrets
 	// are unknown.
 	certificate func(namespace, secret string, otherwise []string) []string
-	clients     []netip.Addr                     // that Ingresses with ranges let through
-	kept        func(*networkingv1.Ingress) bool // whether a former version is served of one that is refused
-	writers     map[string]*writer               // of all Ingresses that the controller does not ignore
-	table       *precedence.Table                // what Fairlead answers with them
+	clients     []netip.Addr                       // that Ingresses with ranges let through
+	kept        func(*networkingv1.Ingress) Former // what is served of an Ingress if it is refused
+	members     []*member                          // of all Ingresses that the controller does not ignore, in its order
+	odd         map[*member]*member                // those that want other headers than one of their load balancer, for which it sends them
+	sent        map[string]crossOrigin             // by load balancer
+	writers     map[string]*writer                 // of all Ingresses that the controller does not ignore
+	table       *precedence.Table                  // what Fairlead answers with them
 	rewrites    map[*routing.Rewrite]func(host, target string) (string, string)
 	onTLS       map[routing.Host]bool // the hosts that it serves over HTTPS
 	writersAt   map[routing.Host][]*writer
 	states      states
+}
+
+// A Former is the version of an Ingress that was served before.
+type Former struct {
+	Served             bool // there is one, and it is served if the Ingress is refused
+	ListenerAttributes string
 }
 
 // catchAll is the server of hosts that no rule names.
@@ -111,8 +120,8 @@ type location struct {
 // NewWorld returns what ingress-nginx serves for Ingresses, of which Fairlead keeps serving a former version of some if it refuses
 // them. Kept and the memory may be nil.
 func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalancerClassSpec,
-	certificate func(namespace, secret string, otherwise []string) []string, kept func(*networkingv1.Ingress) bool,
-	memory Memory) *World {
+	certificate func(namespace, secret string, otherwise []string) []string,
+	kept func(*networkingv1.Ingress) Former, memory Memory) *World {
 	w := &World{Config: c, class: class, certificate: certificate, kept: kept,
 		servers: map[string]*server{}, upstreams: map[backend]*upstream{},
 		ingresses: map[string]*member{}, withTLS: map[string][]*member{}, redirects: map[string]string{},
@@ -134,6 +143,7 @@ func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalance
 			w.withTLS[m.Namespace] = append(w.withTLS[m.Namespace], m)
 		}
 	}
+	w.members = members
 	w.nameUpstreams(members)
 	w.makeServers(members)
 	w.finishServers(members)

@@ -82,7 +82,7 @@ func known[K comparable](in map[K]digest, k K, compute func() digest) digest {
 // hosts that are asked.
 func (w *World) stateOf(m *member, hosts []string) digest {
 	if w.states.members == nil {
-		w.states = states{digestOf(fmt.Sprintf("%+v %+v %s %v", w.Config, w.front, w.fold, w.clients)),
+		w.states = states{digestOf(fmt.Sprintf("%+v %+v %s %v %v", w.Config, w.front, w.fold, w.clients, w.sent)),
 			map[*member]digest{}, map[*server]digest{}, map[routing.Host]digest{}, map[string]digest{}}
 	}
 	parts := []any{w.states.config, w.stateOfMember(m), hosts}

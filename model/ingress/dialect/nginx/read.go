@@ -51,8 +51,14 @@ type writer struct {
 // An entry is one of the annotation fairlead.dev/conditions.
 type entry struct {
 	Backend     string              `json:"backend,omitempty"`
+	Method      []string            `json:"method,omitempty"`
+	Header      map[string][]string `json:"header,omitempty"`
 	HeaderRegex map[string][]string `json:"headerRegex,omitempty"`
 	Source      []string            `json:"source,omitempty"`
+}
+
+func (e entry) isEmpty() bool {
+	return e.Source == nil && e.HeaderRegex == nil && e.Method == nil && e.Header == nil
 }
 
 // Read reads an Ingress.
@@ -68,6 +74,10 @@ func (w *World) Read(in dialect.Input) dialect.Reading {
 func (w *World) writeAll(memory Memory) {
 	for key, m := range w.ingresses {
 		w.writers[key] = w.writerOf(m)
+	}
+	w.agree()
+	for m := range w.odd {
+		w.writers[m.key()] = w.writerOf(m)
 	}
 	w.fill()
 	w.showAll(memory)
@@ -322,7 +332,7 @@ func (s *server) outranked(l *location) *location {
 func (r *writer) matters(s *server, l *location) bool {
 	m := l.of
 	if l.to != r.upstreams[backend{}] || m.denied != "" || m.redirect != nil || l.rewrites() && isURL(m.rewrite) ||
-		len(m.allow)+len(m.deny) > 0 || m.force {
+		len(m.allow)+len(m.deny)+len(m.cors.origins) > 0 || m.force {
 		return true
 	}
 	return m.sslRedirect && slices.ContainsFunc(append([]string{s.host}, s.aliases...), r.World.secure)
@@ -379,15 +389,23 @@ type variant struct {
 	when    entry
 }
 
+// statusOf returns an answer of the load balancer itself.
+func statusOf(code int) variant {
+	return variant{spec: v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: code}}}
+}
+
 // variants returns what a location does, in order: the first variant whose conditions hold answers.
 func (r *writer) variants(host string, l *location, field string) []variant {
-	m := l.of
-	fixed := func(status int) variant {
-		return variant{spec: v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: status}}}
+	if l.of.denied != "" {
+		return []variant{statusOf(503)}
 	}
+	return r.preflights(l, r.others(host, l, field))
+}
+
+// others returns what a location does with requests that are no preflights.
+func (r *writer) others(host string, l *location, field string) []variant {
+	m := l.of
 	switch {
-	case m.denied != "":
-		return []variant{fixed(503)}
 	case m.redirect != nil && !l.plain:
 		return []variant{{spec: v1alpha1.BackendSpec{Redirect: r.redirectTo(m.redirect)}}}
 	case l.rewrites() && isURL(m.rewrite) && strings.Contains(m.rewrite, "$"):
@@ -414,9 +432,9 @@ func (r *writer) variants(host string, l *location, field string) []variant {
 	}
 	switch {
 	case len(m.allow) > 0:
-		out = append(out, fixed(403))
+		out = append(out, statusOf(403))
 	case len(m.deny) > 0:
-		denied := fixed(403)
+		denied := statusOf(403)
 		denied.when.Source = texts(m.deny)
 		out = append([]variant{denied}, out...)
 	}
@@ -502,7 +520,7 @@ func (r *writer) redirectWithGroups(l *location, field string) (out v1alpha1.Bac
 // forwards returns what a location does with requests that nothing refuses or redirects.
 func (r *writer) forwards(l *location, field string) []variant {
 	if l.to == r.upstreams[backend{}] {
-		return []variant{{spec: v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 404}}}}
+		return []variant{statusOf(404)}
 	}
 	spec := v1alpha1.BackendSpec{}
 	if l.rewrites() {
@@ -620,7 +638,7 @@ func serviceOf(s Share) *networkingv1.IngressServiceBackend {
 
 // add writes a path with a backend.
 func (r *writer) add(p networkingv1.HTTPIngressPath, v variant, field string) {
-	if v.service != nil && v.when.Source == nil && v.when.HeaderRegex == nil {
+	if v.service != nil && v.when.isEmpty() {
 		p.Backend.Service = v.service
 	} else {
 		p.Backend.Resource = &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend,
@@ -659,7 +677,7 @@ func (r *writer) nameOf(v variant) string {
 		name = base + "-" + strconv.Itoa(n)
 	}
 	r.names[key], r.backends[name] = name, v.spec
-	if v.when.Source != nil || v.when.HeaderRegex != nil {
+	if !v.when.isEmpty() {
 		e := v.when
 		e.Backend = name
 		r.when = append(r.when, e)
@@ -746,6 +764,7 @@ func (r *writer) finish() {
 		r.set(settingsof.SSLRedirect, "443", origin)
 	}
 	r.strictTransport()
+	r.crossOrigins()
 	switch r.m.protocol {
 	case "HTTPS", "GRPCS":
 		r.set(settingsof.BackendProtocol, "HTTPS", Prefix+"backend-protocol")
@@ -758,11 +777,7 @@ func (r *writer) finish() {
 			"stickiness.lb_cookie.duration_seconds="+strconv.Itoa(r.m.stickySeconds), Prefix+"affinity")
 	}
 	if _, said := ing.Annotations[settingsof.Group]; !said {
-		group := DefaultClass
-		if len(r.class.Groups) == 1 {
-			group = r.class.Groups[0].Name
-		}
-		r.set(settingsof.Group, group, "")
+		r.set(settingsof.Group, r.m.groupIn(r.World), "")
 	}
 }
 
@@ -781,11 +796,7 @@ func (r *writer) strictTransport() {
 			return
 		}
 	}
-	own := "443:" + attribute + "=" + r.Config.HSTS
-	if before := said[settingsof.ListenerAttributes]; before != "" {
-		own = before + "," + own
-	}
-	r.set(settingsof.ListenerAttributes, own, "")
+	r.sends("443:"+attribute+"="+r.Config.HSTS, "")
 }
 
 // narrowTLS has entries of spec.tls name hosts of rules alone. Other hosts have no server of their own with ingress-nginx, and for

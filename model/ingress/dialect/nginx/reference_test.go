@@ -30,6 +30,8 @@ var examples = map[string]string{
 	"connection-proxy-header": "close", "custom-http-errors": "404", "client-body-buffer-size": "8k", "proxy-ssl-verify": "on",
 	"limit-rps": "10", "limit-rpm": "10", "limit-connections": "10", "limit-allowlist": "10.0.0.0/8", "limit-whitelist": "10.0.0.0/8",
 	"upstream-hash-by": "$request_uri", "upstream-hash-by-subset-size": "3", "ssl-ciphers": "HIGH", "proxy-body-size": "8m",
+	"cors-allow-origin": "https://app.example", "cors-allow-headers": "Authorization", "cors-allow-methods": "GET, POST",
+	"cors-expose-headers": "X-Page", "cors-max-age": "600",
 	"x-forwarded-prefix": "/shop", "auth-tls-secret": "shop/authority", "proxy-ssl-secret": "shop/authority",
 }
 
@@ -46,7 +48,8 @@ A class with ` + "`dialect: nginx`" + ` reads these annotations, which all begin
 Fairlead's own. ` + "`same`" + `: requests are answered as by the other controller. ` + "`changed`" + `: some are not. ` + "`dropped`" + `: it has no
 effect, and opens nothing. ` + "`refused`" + `: an Ingress with it is not served, and what another Ingress would answer in its
 place is answered 503. An annotation that is not in the list is refused if its name reads like a restriction, and dropped
-otherwise. What becomes of one depends on its value and on other Ingresses: ` + "`fairlead migrate --from nginx`" + ` says what
+otherwise. With ` + "`enable-cors`" + ` for all origins or one, the ports of an ALB send the headers; all Ingresses of a load balancer need
+the same then, and those that ask for others are refused. What becomes of one depends on its value and on other Ingresses: ` + "`fairlead migrate --from nginx`" + ` says what
 becomes of yours.
 
 | Annotation, with an example | |
@@ -92,6 +95,9 @@ func verdictOf(name, value string) dialect.Verdict {
 		if strings.HasPrefix(name, "auth-") && !strings.HasPrefix(name, "auth-tls-") && name != of {
 			ing.Annotations[nginx.Prefix+of] = examples[of]
 		}
+	}
+	if strings.HasPrefix(name, "cors-") {
+		ing.Annotations[nginx.Prefix+"enable-cors"] = "true"
 	}
 	if strings.HasSuffix(name, "-code") {
 		ing.Annotations[nginx.Prefix+strings.TrimSuffix(name, "-code")] = "https://example.com/"

@@ -36,6 +36,12 @@ var changed = map[string]string{
 	ByAlias:   "the host is an alias that an Ingress gives it that is refused: its star stands for any number of labels with ingress-nginx",
 	ByCase: "ingress-nginx ignores the case of paths of this host, as one of its Ingresses has use-regex or rewrite-target, and " +
 		"`nginx.caseFolding` of the class does not",
+	ByHeaders: "an ALB sends the headers of enable-cors with all answers, and ingress-nginx with those for paths of Ingresses: not with " +
+		"redirects to a path with a slash, or for app-root, or with 404",
+	Prefix + "enable-cors": "an ALB redirects preflight requests over HTTP to HTTPS, where browsers give up, and ingress-nginx answers " +
+		"them",
+	Prefix + "cors-allow-origin": "an ALB sends the headers with all answers, and ingress-nginx with those to requests of this origin; " +
+		"pages of other origins cannot read the answers either way",
 	Prefix + "ssl-redirect": "an ALB redirects with 301, keeps a slash at the end, and lets ACME challenges through: clients may " +
 		"send GET for POST",
 	Prefix + "force-ssl-redirect":     "an ALB redirects with 301 and keeps a slash at the end: clients may send GET for POST",
@@ -56,7 +62,7 @@ var changed = map[string]string{
 var byItself = map[string]string{ByNormalising: "spec.rules[].http.paths[].path", ByHost: "spec.rules[].host", ByDefaultTLS: "spec.tls",
 	ByOtherTLS: "spec.tls", ByRefused: "spec.rules", ByAlias: "spec.rules[].host", ByFront: "spec.tls",
 	ByCase:   "spec.rules[].http.paths[].path",
-	ByStatus: "spec.defaultBackend", ByForwarded: "ConfigMap use-forwarded-headers"}
+	ByStatus: "spec.defaultBackend", ByHeaders: "spec.rules", ByForwarded: "ConfigMap use-forwarded-headers"}
 
 // showAll gives the changes of all Ingresses requests that show them. What nginx does by itself is told once, of the first Ingress
 // for which it makes a difference. Where the class refuses what is changed, the others are asked again without it.
@@ -107,7 +113,7 @@ func (w *World) refuseChanged() (found bool) {
 
 // isCommon reports whether a verdict is about what nginx does by itself, with all Ingresses.
 func isCommon(v dialect.Verdict) bool {
-	return slices.ContainsFunc([]string{ByNormalising, ByHost, ByDefaultTLS, ByStatus, ByForwarded}, func(cause string) bool {
+	return slices.ContainsFunc([]string{ByNormalising, ByHost, ByDefaultTLS, ByStatus, ByForwarded, ByHeaders}, func(cause string) bool {
 		return v.Key == byItself[cause] && v.Message == changed[cause]
 	})
 }
@@ -192,9 +198,17 @@ func (r *writer) showCause(c Cause, q Question, told map[Cause]bool) {
 func (w *World) Differences(q Question) []Cause {
 	a := w.Answer(q)
 	own := w.Result(q)
-	refused := w.Refuses(a.Of)
-	if refused && len(own.To) == 0 || !refused && a.Result(q).Equal(own) {
+	refused, theirs := w.Refuses(a.Of), a.Result(q)
+	if refused && len(own.To) == 0 || !refused && theirs.Equal(own) {
 		return nil
+	}
+	theirs.CrossOrigin = own.CrossOrigin
+	switch {
+	case refused || !theirs.Equal(own):
+	case a.at != nil && a.at.of != nil && a.at.of.answers() && len(a.at.of.cors.origins) > 0:
+		return []Cause{{a.Of, Prefix + "cors-allow-origin"}}
+	default:
+		return []Cause{{Key: ByHeaders}}
 	}
 	if direct, is := w.withoutForwarded(q); is {
 		if !w.Answer(direct).Result(direct).Equal(a.Result(q)) {
@@ -391,7 +405,7 @@ func (a *asker) askAll() {
 		a.askServer(s)
 	}
 	const other = "any.example"
-	for _, path := range []string{"/healthz", "/nginx_status", "/.."} {
+	for _, path := range []string{"/healthz", "/nginx_status", "/zq9", "/.."} {
 		a.ask(other, path, "", false)
 		a.ask(other, path, "", true)
 	}
@@ -573,6 +587,7 @@ func (a *asker) askPaths(l *location, host string, paths, reaching []string, sec
 		a.with(q, "X-Forwarded-Proto", "https")
 		a.with(q, "X-Forwarded-Host", "other.example")
 		a.askClients(q)
+		a.askOrigins(q)
 		if len(l.to.alternatives) > 0 && l.to.alternatives[0].canary != nil {
 			a.askCanary(q, l.to.alternatives[0].canary)
 		}
@@ -580,6 +595,17 @@ func (a *asker) askPaths(l *location, host string, paths, reaching []string, sec
 			a.answer(q)
 			a.askClients(q)
 		}
+	}
+}
+
+// askOrigins asks as pages of other origins, if they matter.
+func (a *asker) askOrigins(q Question) {
+	if len(a.m.cors.origins) == 0 {
+		return
+	}
+	for _, q.Method = range []string{"GET", "OPTIONS"} {
+		a.with(q, "Origin", "https://other.example")
+		a.with(q, "Origin", a.m.cors.headers[0].value)
 	}
 }
 

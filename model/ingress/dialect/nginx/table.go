@@ -104,6 +104,12 @@ func (r *writer) conditionsOf(p *networkingv1.HTTPIngressPath) (out routing.Cond
 		if e.Backend != p.Backend.Resource.Name {
 			continue
 		}
+		if e.Method != nil {
+			out = append(out, routing.Condition{Field: "method", Values: e.Method})
+		}
+		for name, values := range e.Header {
+			out = append(out, routing.Condition{Field: "header", Name: strings.ToLower(name), Values: values})
+		}
 		for name, values := range e.HeaderRegex {
 			out = append(out, routing.Condition{Field: "header", Name: strings.ToLower(name), Regex: true, Values: values})
 		}
@@ -122,6 +128,8 @@ type Result struct {
 	To       []Share
 	Host     string
 	Target   string
+	// CrossOrigin has the headers Access-Control-... that answers have, a line for each.
+	CrossOrigin string
 }
 
 // ResultOf returns what a table of Fairlead answers a request.
@@ -157,7 +165,30 @@ func resultOf(t *precedence.Table, q Question, compiled func(*routing.Rewrite) f
 }
 
 // Result returns what Fairlead answers a request.
-func (w *World) Result(q Question) Result { return resultOf(w.table, q, w.compiled) }
+func (w *World) Result(q Question) Result {
+	out := resultOf(w.table, q, w.compiled)
+	if !q.Secure || w.overTLS(q.Hostname()) {
+		out.CrossOrigin = w.sends(q)
+	}
+	return out
+}
+
+// sends returns the headers that a load balancer sends with all answers: that of the Ingress that a request is answered for.
+func (w *World) sends(q Question) string {
+	if len(w.sent) == 0 {
+		return ""
+	}
+	q.Header = nil
+	if r := w.writers[w.ownerOf(q)]; r != nil {
+		return w.sent[w.balancerOf(r.m)].sent(q)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.sent)) {
+		if text := w.sent[name].sent(q); text != "" {
+			return text
+		}
+	}
+	return ""
+}
 
 // compiled returns a rewrite of the table, which is compiled once.
 func (w *World) compiled(r *routing.Rewrite) func(host, target string) (string, string) {
@@ -170,13 +201,13 @@ func (w *World) compiled(r *routing.Rewrite) func(host, target string) (string, 
 // Result returns the answer of nginx in a form that can be compared.
 func (a Answer) Result(q Question) Result {
 	if a.Status != 0 {
-		out := Result{Status: a.Status}
+		out := Result{Status: a.Status, CrossOrigin: a.CrossOrigin}
 		if a.Location != "" {
 			out.Location = plainURL(resolved(q, a.Location))
 		}
 		return out
 	}
-	return Result{To: sorted(a.To), Host: a.Host, Target: strings.TrimSuffix(a.Target, "?")}
+	return Result{To: sorted(a.To), Host: a.Host, Target: strings.TrimSuffix(a.Target, "?"), CrossOrigin: a.CrossOrigin}
 }
 
 // sorted returns shares by name, with the smallest weights that have their proportions.
@@ -238,6 +269,6 @@ func (r Result) sameBut(o Result) bool {
 
 // Equal reports whether two results are the same.
 func (r Result) Equal(o Result) bool {
-	return r.Status == o.Status && r.Location == o.Location && slices.Equal(r.To, o.To) &&
+	return r.CrossOrigin == o.CrossOrigin && r.Status == o.Status && r.Location == o.Location && slices.Equal(r.To, o.To) &&
 		(r.Status != 0 || r.Host == o.Host && r.Target == o.Target)
 }
