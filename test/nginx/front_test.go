@@ -107,13 +107,25 @@ func resultOf(a Answer, q frontend.Question) frontend.Result {
 	if a.Refused != "" {
 		return frontend.Result{Status: -1}
 	}
+	sent := ""
+	for _, name := range strings.Fields("Origin Credentials Methods Headers") {
+		sent += headerOf(a, "Access-Control-Allow-"+name)
+	}
+	sent += headerOf(a, "Access-Control-Expose-Headers") + headerOf(a, "Access-Control-Max-Age")
 	if a.Pod == nil {
-		out := frontend.Answer{Status: a.Status, Location: a.Location}
+		out := frontend.Answer{Status: a.Status, Location: a.Location, CrossOrigin: sent}
 		return out.Result(q)
 	}
 	namespace, rest, _ := strings.Cut(a.Pod.Service, "/")
 	service, port, _ := strings.Cut(rest, ":")
-	return frontend.Result{To: []frontend.Share{{Namespace: namespace, Service: service, Port: port, Weight: 1}}, Host: a.Pod.Header.Get("Host"), Target: strings.TrimSuffix(a.Pod.Target, "?")}
+	return frontend.Result{To: []frontend.Share{{Namespace: namespace, Service: service, Port: port, Weight: 1}}, Host: a.Pod.Header.Get("Host"), Target: strings.TrimSuffix(a.Pod.Target, "?"), CrossOrigin: sent}
+}
+
+func headerOf(a Answer, name string) string {
+	if value := a.Header.Get(name); value != "" {
+		return name + ": " + value + "\n"
+	}
+	return ""
 }
 
 // many is how many clusters are drawn: with 200 requests to each, 20,000 requests, and a million at night.
@@ -175,7 +187,7 @@ func TestTheModelAnswersAsNginx(t *testing.T) {
 			}
 			got, want := a.Result(q), resultOf(nginx, q)
 			if (got.Status == 0 || got.Status == 403) && len(a.To) > 0 && !c.hasPods(a.To[0]) {
-				got = frontend.Result{Status: 503}
+				got = frontend.Result{Status: 503, CrossOrigin: got.CrossOrigin}
 			}
 			if !got.Equal(want) {
 				if wrong++; told || wrong > 100 {
@@ -294,7 +306,7 @@ func TestWhatIsReadIsServed(t *testing.T) {
 		c := RandomCluster(random)
 		simple(&c)
 		c.Config = nil
-		table, w, found := compiled(&c)
+		table, w, found, ports := compiled(&c)
 		if table == nil {
 			continue
 		}
@@ -306,7 +318,11 @@ func TestWhatIsReadIsServed(t *testing.T) {
 			}
 			q := questionOf(r)
 			asked++
-			if got, want := frontend.ResultOf(table, q), w.Result(q); !got.Equal(want) {
+			got, want := frontend.ResultOf(table, q), w.Result(q)
+			if got.CrossOrigin = sentBy(ports, q.Port); r.TLS && want.CrossOrigin == "" { // it may have no certificate
+				got.CrossOrigin = ""
+			}
+			if !got.Equal(want) {
 				if wrong++; told || wrong > 60 {
 					continue
 				}
@@ -318,12 +334,28 @@ func TestWhatIsReadIsServed(t *testing.T) {
 	t.Logf("%d asked, %d wrong", asked, wrong)
 }
 
+// sentBy returns the headers that a port sends to other origins.
+func sentBy(ports []lb.Listener, port int32) (out string) {
+	for _, l := range ports {
+		for _, name := range strings.Fields("Allow-Origin Allow-Credentials Allow-Methods Allow-Headers Expose-Headers Max-Age") {
+			attribute := "routing.http.response.access_control_" + strings.ToLower(strings.ReplaceAll(name, "-", "_")) + ".header_value"
+			if value := l.Settings.Attributes[attribute]; l.Port == port && value != "" {
+				out += "Access-Control-" + name + ": " + value + "\n"
+			}
+		}
+	}
+	return out
+}
+
 // compiled compiles what is read of a cluster, as the operator does, where each host has a certificate. It returns the table, what
-// verdicts are about, and the errors; no table if nothing is served.
-func compiled(c *Cluster) (table *precedence.Table, w *frontend.World, errs string) {
+// verdicts are about, the errors and the ports; no table if nothing is served.
+func compiled(c *Cluster) (table *precedence.Table, w *frontend.World, errs string, ports []lb.Listener) {
 	facts := lb.Facts{Certificates: map[string][]lb.CertificateID{}}
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: meta.ObjectMeta{Name: "nginx"}, Spec: v1alpha1.LoadBalancerClassSpec{
-		Dialect: v1alpha1.DialectNGINX, Undocumented: v1alpha1.UndocumentedAccept, Hosts: v1alpha1.HostsShared, Groups: []v1alpha1.SharedGroup{{Name: "all"}}}}
+		Dialect: v1alpha1.DialectNGINX, Undocumented: v1alpha1.UndocumentedAccept, Hosts: v1alpha1.HostsShared}}
+	if slices.ContainsFunc(c.Ingresses, func(ing networking.Ingress) bool { return ing.Namespace != c.Ingresses[0].Namespace }) {
+		class.Spec.Groups = []v1alpha1.SharedGroup{{Name: "all"}}
+	}
 	if c.Config != nil {
 		class.Spec.NGINX = &v1alpha1.NGINX{Config: c.Config}
 	}
@@ -355,7 +387,7 @@ func compiled(c *Cluster) (table *precedence.Table, w *frontend.World, errs stri
 	}
 	snapshots, unplaced := ingress.Place(objects, ingress.ClassOptions{})
 	if len(snapshots) != 1 {
-		return nil, nil, ""
+		return nil, nil, "", nil
 	}
 	built := model.Compile(snapshots[0], facts, lb.Literal())
 	for _, d := range slices.Concat(unplaced, snapshots[0].Diagnostics, built.Diagnostics) {
@@ -364,7 +396,7 @@ func compiled(c *Cluster) (table *precedence.Table, w *frontend.World, errs stri
 		}
 	}
 	return built.Table, frontend.NewWorld(objects.Ingresses, frontend.ReadConfig(c.Config), &class.Spec,
-		func(_, _ string, hosts []string) []string { return hosts }, nil, nil), errs
+		func(_, _ string, hosts []string) []string { return hosts }, nil, nil), errs, built.LoadBalancer.Listeners
 }
 
 // isOrdinary reports whether a load balancer passes a request on: HTTP/1.1 with a path and the name of a host.

@@ -2,6 +2,7 @@ package nginx
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
@@ -52,8 +53,11 @@ var annotationValues = map[string][]string{
 	"relative-redirects":             {"true", "false"},
 	"from-to-www-redirect":           {"true", "true", "false", "x"},
 	"server-alias":                   {"alias.example", "alias.example,b.example", "*.alias.example", "~^re[0-9]+\\.example$", "x.a.example", "a b"},
-	"enable-cors":                    {"true", "true", "false"},
-	"cors-allow-origin":              {"*", "https://o.example", "https://*.o.example,http://p.example:8080", "null", "o.example", "https://o.example, *"},
+	"enable-cors":                    {"true", "true", "true", "false", "yes", ""},
+	"cors-allow-origin":              {"*", "https://o.example", "https://O.example", "https://*.o.example,http://p.example:8080", "null", "o.example", "https://o.example, *", "a b,", ""},
+	"cors-allow-headers":             {"X-One, X-Two", "X-One;", ""},
+	"cors-expose-headers":            {"X-One", "*", "X;"},
+	"cors-max-age":                   {"600", "-1", "x"},
 	"cors-allow-methods":             {"GET, POST", "GET;", ""},
 	"cors-allow-credentials":         {"false", "true"},
 	"whitelist-source-range":         {"127.0.0.0/8", "127.0.0.1", "127.1.0.0/16, 127.0.0.2", "10.0.0.0/8", "here", "", "0.0.0.0/0", "::1/128,127.0.0.2/32"},
@@ -167,7 +171,28 @@ func RandomCluster(random *rand.Rand) Cluster {
 		}
 		c.Ingresses = append(c.Ingresses, ingress)
 	}
+	if d.chance(15) {
+		d.allowOrigins(c.Ingresses)
+	}
 	return c
+}
+
+// allowOrigins has all Ingresses allow the same to other origins.
+func (d dice) allowOrigins(all []networking.Ingress) {
+	same := map[string]string{prefix + "enable-cors": "true"}
+	for _, key := range []string{"cors-allow-origin", "cors-allow-methods", "cors-allow-credentials", "cors-allow-headers", "cors-expose-headers", "cors-max-age"} {
+		if d.chance(40) {
+			same[prefix+key] = d.one(annotationValues[key]...)
+		}
+	}
+	for i := range all {
+		for key := range all[i].Annotations {
+			if strings.HasPrefix(key, prefix+"cors-") {
+				delete(all[i].Annotations, key)
+			}
+		}
+		maps.Copy(all[i].Annotations, same)
+	}
 }
 
 func (d dice) key(of map[string][]string) string {

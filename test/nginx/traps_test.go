@@ -118,14 +118,15 @@ func becomes(t *testing.T, c *Cluster, class v1alpha1.LoadBalancerClassSpec, r R
 	}
 	got := a.Result(q)
 	if (got.Status == 0 || got.Status == 403) && len(a.To) > 0 && !c.hasPods(a.To[0]) {
-		got = frontend.Result{Status: 503}
+		got = frontend.Result{Status: 503, CrossOrigin: got.CrossOrigin}
 	}
 	if want := resultOf(nginx, q); !got.Equal(want) {
 		return "elsewhere"
 	}
-	table, asCompiled, errs := compiled(c)
+	table, asCompiled, errs, ports := compiled(c)
 	if table != nil && !r.TLS {
-		if got, want := frontend.ResultOf(table, q), asCompiled.Result(q); !got.Equal(want) {
+		got, want := frontend.ResultOf(table, q), asCompiled.Result(q)
+		if got.CrossOrigin = sentBy(ports, q.Port); !got.Equal(want) {
 			t.Errorf("%+v is answered with %+v and expected %+v\n%s", q, got, want, errs)
 		}
 	}
@@ -256,6 +257,44 @@ func TestPhases(t *testing.T) {
 			asks: []string{"a.example/ → web:80 /", "POST b.example/y → web:80 /x; pod Host: b.example", "POST c.example/y → web:80 /y; pod X-Real-Ip: 127.0.0.1", "https://d.example/ → web:80 / ⇒ refused"}},
 		{name: "a body larger than a mebibyte is refused", ingresses: [][]string{{"a", "a.example / web"}, {"b", "b.example / web", "proxy-body-size: 2m"}},
 			asks: []string{"POST a.example/ | Content-Length: 1048577 → 413 ⇒ elsewhere"}},
+	})
+}
+
+func TestOtherOrigins(t *testing.T) {
+	const from, other, all = "Origin: https://o.example", "Origin: https://p.example", "Access-Control-Allow-Origin: *"
+	run(t, []trap{
+		{name: "all are allowed, with an origin and without", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true"}},
+			asks: []string{"a.example/ → web:80 /; " + all, "a.example/ | " + from + " → web:80 /; " + all, "OPTIONS a.example/ → 204; " + all,
+				"OPTIONS a.example/ | " + from + " → 204; " + all, "b.example/ → 404; Access-Control-Allow-Origin: - ⇒ headers"}},
+		{name: "one is allowed by its own name, and the others are told another one", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true", "cors-allow-origin: https://O.example"}},
+			asks: []string{"a.example/ | " + from + " → web:80 /; Access-Control-Allow-Origin: https://o.example",
+				"a.example/ | " + other + " → web:80 /; Access-Control-Allow-Origin: - ⇒ cors-allow-origin", "a.example/ → web:80 /; Access-Control-Allow-Origin: - ⇒ cors-allow-origin",
+				"OPTIONS a.example/ | " + from + " → 204; Access-Control-Allow-Origin: https://o.example", "OPTIONS a.example/ | " + other + " → web:80 / ⇒ cors-allow-origin"}},
+		{name: "none is allowed by an origin without a scheme", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true", "cors-allow-origin: o.example"}},
+			asks: []string{"a.example/ | " + from + " → web:80 /; Access-Control-Allow-Origin: -", "OPTIONS a.example/ | " + from + " → web:80 /"}},
+		{name: "a list with a star is for all", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true", "cors-allow-origin: https://o.example, *"}},
+			asks: []string{"a.example/ | " + other + " → web:80 /; " + all}},
+		{name: "a list is refused", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true", "cors-allow-origin: https://o.example, https://p.example"}},
+			asks: []string{"a.example/ | " + other + " → web:80 /; Access-Control-Allow-Origin: https://p.example ⇒ refused"}},
+		{name: "a preflight is answered before HTTPS, ranges, redirects and canaries", ingresses: [][]string{
+			{"a", "a.example / web", "enable-cors: true", "force-ssl-redirect: true", "allowlist-source-range: 192.0.2.0/24"}, {"b", "b.example / api", "enable-cors: true", "permanent-redirect: https://x.example"},
+			{"c", "c.example / old", "enable-cors: true", "allowlist-source-range: 127.0.0.0/8"}, {"d", "c.example / new", "canary: true", "canary-by-header: X-Try"}},
+			asks: []string{"OPTIONS a.example/ → 204; " + all, "OPTIONS b.example/ → 204; " + all, "b.example/ → 301 https://x.example; " + all, "OPTIONS c.example/ | X-Try: always → 204; " + all,
+				"192.0.2.9 > c.example/ → 403; " + all, "c.example/ | X-Try: always → new:80 /; " + all}},
+		{name: "a preflight that is redirected to HTTPS is told", ingresses: [][]string{{"a", "a.example / web", "enable-cors: true", "tls a.example"}},
+			asks: []string{"OPTIONS a.example/ → 204; " + all + " ⇒ enable-cors", "OPTIONS https://a.example/ → 204; " + all}},
+		{name: "what is behind a location goes before it", ingresses: [][]string{{"a", "a.example /x/ web", "enable-cors: true"}, {"b", "b.example / web", "enable-cors: true", "app-root: /y"}},
+			asks: []string{"OPTIONS a.example/x → 301 http://a.example/x/; Access-Control-Allow-Origin: - ⇒ headers", "OPTIONS b.example/ → 302 http://b.example/y; Access-Control-Allow-Origin: - ⇒ headers"}},
+		{name: "the root of a host has those of the first Ingress", ingresses: [][]string{{"a", "a.example /x web", "enable-cors: true"}},
+			asks: []string{"a.example/ → 404; " + all, "OPTIONS a.example/y → 204; " + all}},
+		{name: "an Ingress that wants none has none, and the others are not served", ingresses: [][]string{{"a@1", "a.example / web", "enable-cors: true"}, {"b@2", "b.example / api"}},
+			asks: []string{"a.example/ → web:80 /; " + all + " ⇒ refused", "b.example/ | " + from + " → api:80 /; Access-Control-Allow-Origin: -"}},
+		{name: "of two that want other ones, the older is served", ingresses: [][]string{{"a@1", "a.example / web", "enable-cors: true"}, {"b@2", "b.example / api", "enable-cors: true", "cors-max-age: 5"}},
+			asks: []string{"a.example/ → web:80 /; " + all, "b.example/ → api:80 /; Access-Control-Max-Age: 5 ⇒ refused"}},
+		{name: "a canary has those of its Ingress", ingresses: [][]string{{"a", "a.example / web"}, {"b", "a.example / api", "canary: true", "canary-by-header: X-Try", "enable-cors: true"}},
+			asks: []string{"a.example/ | X-Try: always → api:80 /; Access-Control-Allow-Origin: -", "OPTIONS a.example/ → web:80 /"}},
+		{name: "a value that ingress-nginx ignores is ignored", ingresses: [][]string{{"a", "a.example / web", "enable-cors: yes"}, {"b", "b.example / web", "enable-cors: true", "cors-allow-methods: GET;", "cors-allow-credentials: false"}},
+			asks: []string{"OPTIONS a.example/ → web:80 /", "b.example/ → web:80 /; Access-Control-Allow-Methods: PATCH; Access-Control-Allow-Credentials: - ⇒ refused"}},
 	})
 }
 
