@@ -360,17 +360,24 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 	return err
 }
 
-// knowsEndpoints reports whether the endpoints of a Service are known: in a cluster they are. Files
-// may have a Service without its endpoints.
-func (c compilation) knowsEndpoints(service string) bool {
+// knowsEndpoints reports whether the endpoints of a port of a Service are known: in a cluster they are.
+// Files may have a Service without its endpoints. A port that the Service lacks has none.
+func (c compilation) knowsEndpoints(service string, port routing.ServicePort) bool {
 	of := func(s *discoveryv1.EndpointSlice) bool {
 		return s.Namespace+"/"+s.Labels[discoveryv1.LabelServiceName] == service
 	}
 	runs := func(s *corev1.Service) bool {
-		return s.Namespace+"/"+s.Name == service && !s.CreationTimestamp.IsZero()
+		return s.Namespace+"/"+s.Name == service && (!s.CreationTimestamp.IsZero() || lacksPort(s, port))
 	}
 	return c.live || slices.ContainsFunc(c.objects.EndpointSlices, of) ||
 		slices.ContainsFunc(c.objects.Services, runs)
+}
+
+// lacksPort reports whether a Service, unless it is of an external name, has no port with this number or name.
+func lacksPort(s *corev1.Service, port routing.ServicePort) bool {
+	return s.Spec.Type != corev1.ServiceTypeExternalName && !slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
+		return port == routing.ServicePort(p.Name) || port == routing.ServicePort(strconv.Itoa(int(p.Port)))
+	})
 }
 
 // notServed returns the refusals of Ingresses that name a host, or a wildcard above it, and why the

@@ -193,7 +193,7 @@ func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
 			programs[i].After.Listeners[j].Rules = nil
 		}
 	}
-	_, err = answer.Explain(programs, asked[0], func(string) bool { return false })
+	_, err = answer.Explain(programs, asked[0], func(string, routing.ServicePort) bool { return false })
 	if err == nil {
 		t.Fatal("rules that are missing went unnoticed")
 	}

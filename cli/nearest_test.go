@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -157,6 +158,32 @@ func TestExplainServicesWithoutEndpoints(t *testing.T) {
 		got := fairlead(t, "explain", "http://a.example.com/", "-f", dir)
 		if strings.Contains(got.out, "1 of these lacks targets (503)") != (c.note != "") {
 			t.Errorf("%s: %s", name, got.out)
+		}
+	}
+}
+
+// TestExplainAPortThatTheServiceLacks: requests get 503, whatever endpoints the Service has. The reason comes before those of others.
+func TestExplainAPortThatTheServiceLacks(t *testing.T) {
+	named := strings.Replace(serviceYAML, "[{port: 80}]", "[{port: 80, name: http}]", 1)
+	other := strings.Replace(annotated("fairlead.dev/scheme: public"), "name: web", "name: another", 1)
+	for port, want := range map[string]string{"number: 81": "503, because Service shop/web port 81 has no targets", "name: web": "503, because Service shop/web port web has no targets",
+		"name: http": "Service shop/web port 80", "number: 80": "Service shop/web port 80"} {
+		dir := directory(t, map[string]string{"service.yaml": named, "other.yaml": other,
+			"a.yaml": strings.Replace(withPaths("b", "a.example.com", "Prefix /"), "number: 80", port, 1)})
+		e := explainJSON(t, "http://a.example.com/", "-f", dir)
+		if got := explained(t, dir, "http://a.example.com/")["answered by"]; got != want {
+			t.Errorf("%s: %q, want %q", port, got, want)
+		}
+		var said []string
+		for _, r := range e.Refused {
+			said = append(said, r.State+" "+string(r.Reason))
+		}
+		told := []string{"problem ServicePortMissing", "refused AnnotationInvalid"}
+		if e.Outcome.Status == 0 {
+			told = told[1:]
+		}
+		if !slices.Equal(said, told) {
+			t.Errorf("%s: %q, want %q", port, said, told)
 		}
 	}
 }

@@ -42,9 +42,9 @@ type Share struct {
 	Status int `json:"status,omitempty"`
 }
 
-// Endpoints reports whether the endpoints of a Service, namespace/name, are known. For files they
-// often are not.
-type Endpoints func(service string) bool
+// Endpoints reports whether the endpoints of a port of a Service, namespace/name, are known. For files
+// they often are not.
+type Endpoints func(service string, port routing.ServicePort) bool
 
 func (o Outcome) String() string {
 	switch o.Kind {
@@ -140,7 +140,7 @@ func OutcomeOf(p program.Program, a routing.Action, q Question, known Endpoints)
 		}
 		share := Share{Service: backend.Service, Port: backend.Port, TargetGroup: backend.TargetGroup,
 			Weight: w.Weight}
-		if len(backend.Targets) == 0 && backend.TargetGroup == "" && known(backend.Service) {
+		if len(backend.Targets) == 0 && backend.TargetGroup == "" && known(backend.Service, backend.Port) {
 			share.Status = http.StatusServiceUnavailable
 		}
 		shares = append(shares, share)

@@ -29,6 +29,8 @@ type Refusal struct {
 	Severity diag.Severity `json:"severity"`
 	Reason   diag.Reason   `json:"reason"`
 	Message  string        `json:"message"`
+	// State is "refused", "problem" where the Ingress is served all the same, "left alone" or "note".
+	State string `json:"state"`
 
 	ingress string
 	serves  bool // the Ingress is served on the port of the request
@@ -40,9 +42,9 @@ func RefusalOf(d diag.Diagnostic) Refusal {
 		Message: d.Message, ingress: d.Source.Object()}
 }
 
-// label returns the word before a refusal. An Ingress that is served on the port of the request is
+// state says in a word what it means for the Ingress. One that is served on the port of the request is
 // not refused: it has a problem.
-func (r Refusal) label() string {
+func (r Refusal) state() string {
 	switch {
 	case r.Severity == diag.Error && r.serves:
 		return "problem"
@@ -54,9 +56,10 @@ func (r Refusal) label() string {
 	return "note"
 }
 
-// AddRefusals adds refusals. If no load balancer names the host, the reason names the Ingresses that ask
-// for it.
+// AddRefusals adds refusals, those of the Ingress that answers first. If no load balancer names the host,
+// the reason names the Ingresses that ask for it.
 func (e *Explanation) AddRefusals(programs []program.Program, port int32, refused []Refusal) {
+	slices.SortStableFunc(refused, func(a, b Refusal) int { return compareTrue(a.ingress == e.Ingress, b.ingress == e.Ingress) })
 	e.Refused = refused
 	var asking []string
 	for i := range refused {
@@ -64,8 +67,8 @@ func (e *Explanation) AddRefusals(programs []program.Program, port int32, refuse
 		r.serves = slices.ContainsFunc(programs, func(p program.Program) bool {
 			return isServed(p.Table, r.ingress, port)
 		})
-		if label := r.label(); label == "refused" || label == "left alone" {
-			asking = append(asking, fmt.Sprintf("Ingress %s asks for it, and is %s", r.ingress, label))
+		if r.State = r.state(); r.State == "refused" || r.State == "left alone" {
+			asking = append(asking, fmt.Sprintf("Ingress %s asks for it, and is %s", r.ingress, r.State))
 		}
 	}
 	if !e.Named && len(asking) > 0 {
@@ -95,7 +98,7 @@ func Summarise(all []Explanation, t output.Tally) string {
 			empty++
 		}
 		for _, r := range e.Refused {
-			if r.label() != "note" {
+			if r.State != "note" {
 				refused[r.ingress] = true
 			}
 		}

@@ -34,7 +34,7 @@ func (e Explanation) Text(colour output.Palette) string {
 	line("its paths", e.paths())
 	line(e.hosts())
 	for _, r := range e.Refused {
-		line(r.label(), fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))
+		line(r.State, fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))
 	}
 	return b.String()
 }

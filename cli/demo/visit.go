@@ -92,7 +92,7 @@ func visitOf(
 	if action.Rewrite != nil {
 		_, v.path = action.Rewrite.Apply(authority, q.Request.Path+query)
 	}
-	all := func(string) bool { return true } // the demo has endpoints of its own
+	all := func(string, routing.ServicePort) bool { return true } // the demo has endpoints of its own
 	if err := answer.FillAnswer(p, &v.Explanation, q, all); err != nil {
 		return v, err
 	}
