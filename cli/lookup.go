@@ -52,6 +52,7 @@ func (n names) print(w io.Writer, format output.Format) error {
 func lookUp(word string) (name, bool) {
 	for _, r := range diag.Reasons {
 		if strings.EqualFold(string(r.Reason), word) {
+			r = r.Plain()
 			n := name{{"reason", string(r.Reason)}, {"it means", r.Meaning}, {"do this", r.Remedy}}
 			return append(append(n, conditionsWith(word)...),
 				[2]string{"page", "docs/reference/diagnostics.md#" + strings.ToLower(string(r.Reason))}), true

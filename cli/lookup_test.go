@@ -17,6 +17,7 @@ func TestExplainNames(t *testing.T) {
 		"a value":                         {[]string{"nginx.ingress.kubernetes.io/ssl-redirect=false"}, []string{"changes no answer"}},
 		"of Fairlead":                     {[]string{"fairlead.dev/scheme"}, []string{"annotation  fairlead.dev/scheme", "class       scheme", "annotations.md#fairleaddevscheme"}},
 		"a reason":                        {[]string{"hosttaken"}, []string{"reason      HostTaken", "do this     ", "diagnostics.md#hosttaken"}},
+		"a reason with a link":            {[]string{"AnnotationForeign"}, []string{"so does the table (docs/reference/foreign-annotations.md). `foreign"}},
 		"two":                             {[]string{"HostTaken", "fairlead.dev/group"}, []string{"reason      HostTaken", "annotation  fairlead.dev/group"}},
 	} {
 		t.Run(name, func(t *testing.T) {

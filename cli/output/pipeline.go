@@ -38,7 +38,8 @@ type Rule struct{ ID, Meaning, Remedy string }
 // Reasons are the rules of diagnostics.
 func Reasons() (out []Rule) {
 	for _, r := range diag.Reasons {
-		out = append(out, Rule{string(r.Reason), r.Meaning, r.Remedy})
+		plain := r.Plain()
+		out = append(out, Rule{string(r.Reason), plain.Meaning, plain.Remedy})
 	}
 	return out
 }

@@ -1,5 +1,11 @@
 package diag
 
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
 // This file lists all reasons. A reason does not change, because alerts, dashboards and scripts
 // match it. docs/reference/diagnostics.md is generated from this list.
 
@@ -122,6 +128,20 @@ const (
 		"`warmTimeout`."
 	unlessMissed = ", or go on to the backend that answered them before, for half a minute."
 )
+
+// Plain returns the documentation for readers of text: links are the words and the page.
+func (d Doc) Plain() Doc {
+	plain := func(text string) string {
+		return link.ReplaceAllStringFunc(text, func(found string) string {
+			words, page, _ := strings.Cut(strings.Trim(found, "[)"), "](")
+			return words + " (" + path.Join("docs/reference", page) + ")"
+		})
+	}
+	return Doc{d.Reason, plain(d.Meaning), plain(d.Remedy)}
+}
+
+// link is one of Markdown, relative to the reference.
+var link = regexp.MustCompile(`\[[^]]*\]\([^)]*\)`)
 
 // Reasons has every reason with its documentation, in the order of the reference.
 var Reasons = []Doc{
