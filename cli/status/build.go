@@ -162,7 +162,8 @@ func (b *builder) finding(d diag.Diagnostic) Finding {
 	f := Finding{Diagnostic: d, Namespace: d.Source.Namespace, File: at.File, Line: at.Line,
 		Page: "docs/reference/diagnostics.md#" + strings.ToLower(string(d.Reason))}
 	if i := slices.IndexFunc(diag.Reasons, func(r diag.Doc) bool { return r.Reason == d.Reason }); i >= 0 {
-		f.Meaning, f.Remedy = diag.Reasons[i].Meaning, diag.Reasons[i].Remedy
+		plain := diag.Reasons[i].Plain()
+		f.Meaning, f.Remedy = plain.Meaning, plain.Remedy
 	}
 	return f
 }

@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,11 @@ func TestWhatNeedsAttentionIsFirst(t *testing.T) {
 	if last.Address != "lb.example" || last.Rules.String() != "3 of 100" || len(last.Members) != 1 ||
 		last.LastChange.String() != "2026-01-02 03:04:05 UTC: 1 to create; 1 of 3 steps done" || last.LastChange.Steps[0] != "create rule 80/1: x" {
 		t.Errorf("%+v %+v", last, last.LastChange)
+	}
+	r.LoadBalancers[0].NotKnown, r.LoadBalancers[1].NotKnown = []status.NotKnown{{What: "x", Command: "y"}}, []status.NotKnown{{What: "x", Command: "y"}}
+	var text strings.Builder
+	if err := r.Print(&text); err != nil || strings.Count(text.String(), "y knows it") != 1 || !strings.Contains(text.String(), "\nNot known here of 2 load balancers: x; y knows it\n\n") {
+		t.Errorf("%v %s", err, text.String())
 	}
 	if r.Summary.Attention != 3 || r.Summary.LoadBalancers != 4 {
 		t.Errorf("%+v", r.Summary)

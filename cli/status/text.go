@@ -20,6 +20,7 @@ func (r Report) Print(w io.Writer) error {
 		l.print(&b, colour)
 	}
 	b.WriteByte('\n')
+	r.printNotKnown(&b)
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("printing the status: %w", err)
 	}
@@ -28,6 +29,25 @@ func (r Report) Print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "Summary: %s\n", r.Summary.Findings)
 	return err
+}
+
+// printNotKnown prints once what is not known of load balancers.
+func (r Report) printNotKnown(b *strings.Builder) {
+	of := map[NotKnown]int{}
+	var all []NotKnown
+	for _, l := range r.LoadBalancers {
+		for _, n := range l.NotKnown {
+			if of[n]++; of[n] == 1 {
+				all = append(all, n)
+			}
+		}
+	}
+	for _, n := range all {
+		fmt.Fprintf(b, "Not known here of %s: %s; %s knows it\n", output.Number(of[n], "load balancer"), n.What, n.Command)
+	}
+	if len(all) > 0 {
+		b.WriteByte('\n')
+	}
 }
 
 // String returns the counts in words.
@@ -80,9 +100,6 @@ func (l LoadBalancer) print(b *strings.Builder, colour output.Palette) {
 		line("last change", l.LastChange.String())
 	}
 	line("last error", l.LastError)
-	for _, n := range l.NotKnown {
-		line("not known", n.What+"; "+n.Command+" knows it")
-	}
 }
 
 // String returns the use in words.
