@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 )
 
@@ -331,6 +333,15 @@ contexts: [{name: here, context: {cluster: here}}, {name: away, context: {cluste
 			"--context", context)
 		if got.code != exitFail || !strings.Contains(got.err, port) {
 			t.Errorf("context %q: %+v, want an error about %s", context, got, port)
+		}
+		u := &pageSource{live: true}
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		u.cluster.ConnectionFlags(flags)
+		if err := flags.Parse([]string{"--kubeconfig", config, "--context", context}); err != nil {
+			t.Fatal(err)
+		}
+		if of := u.Of(); of != "Cluster: "+cmp.Or(context, "here")+" (http://"+port+")." {
+			t.Errorf("the page is about %q", of)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,7 +190,8 @@ func (u *pageSource) Changed() <-chan struct{} {
 // Of is a page.Source.
 func (u *pageSource) Of() string {
 	if u.live {
-		return "The cluster of the current kubeconfig."
+		context, server := u.cluster.Name()
+		return fmt.Sprintf("Cluster: %s (%s).", cmp.Or(context, "no context"), server)
 	}
 	return "Files: " + u.in.FirstFile() + "."
 }

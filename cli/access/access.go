@@ -3,6 +3,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,6 +100,19 @@ func (c Cluster) Client() (client.Client, error) {
 // Environment describes the cluster to a cloud.
 func (c Cluster) Environment() clouds.Environment {
 	return clouds.Environment{Installation: c.installationID, Nodes: c.instances}
+}
+
+// Name returns the name of the context of the kubeconfig, and the address of the API server; empty if there is none.
+func (c Cluster) Name() (name, server string) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.Kubeconfig
+	if raw, err := rules.Load(); err == nil {
+		name = cmp.Or(c.context, raw.CurrentContext)
+	}
+	if config, err := c.Config(); err == nil {
+		server = config.Host
+	}
+	return name, server
 }
 
 // NamesContext reports whether a context of the kubeconfig was named.
