@@ -13,7 +13,8 @@ import (
 // This file has what the templates call.
 
 var functions = template.FuncMap{
-	"rows": rows, "tree": tree, "commands": commands,
+	"rows": rows, "tree": tree, "commands": commands, "notKnown": notKnown, "first": first, "lost": lost,
+	"takesAll": takesAll, "prose": prose,
 	"join":  func(first, second any) []any { return slices.Concat(list(first), list(second)) },
 	"count": count, "sum": sum, "noun": noun, "port": port,
 	"verb": func(op string) string { verb, _, _ := strings.Cut(op, " "); return verb },
@@ -21,6 +22,9 @@ var functions = template.FuncMap{
 	"changes": changes, "pair": func(first, second any) pair { return pair{first, second} },
 	"ask": func(address string) template.URL {
 		return template.URL("/ask?url=" + url.QueryEscape(address)) //nolint:gosec // it is escaped
+	},
+	"search": func(view string, text any) template.URL {
+		return template.URL(view + "?q=" + url.QueryEscape(fmt.Sprint(text))) //nolint:gosec // it is escaped
 	},
 }
 
@@ -74,7 +78,7 @@ func rows(c context, all any) []row {
 		r := row{V: v, C: c}
 		if c.Query != "" {
 			r.Hidden = !strings.Contains(textOf(v), c.Query)
-			if of, ok := v.(map[string]any); ok && strings.Contains(textOf(of["host"]), c.Query) {
+			if of, ok := v.(map[string]any); ok && strings.Contains(textOf([]any{of["host"], of["loadBalancer"]}), c.Query) {
 				r.C.Query = ""
 			}
 			r.Open = !r.Hidden
@@ -265,18 +269,71 @@ func namespaceOf(source string) string {
 	return namespace
 }
 
-// commands returns what is not known of the load balancers of a status and only a plan knows, with the command.
-func commands(status any) (out []any) {
+// notKnown returns what is not known of the load balancers of a status, each with the command that knows it.
+func notKnown(status any) (out []any) {
 	of, _ := status.(map[string]any)
 	for _, l := range list(of["loadBalancers"]) {
 		balancer, _ := l.(map[string]any)
-		for _, n := range list(balancer["notKnown"]) {
-			if strings.HasPrefix(field(n, "command"), "fairlead plan ") {
-				out = append(out, n)
-			}
-		}
+		out = append(out, list(balancer["notKnown"])...)
 	}
 	return out
+}
+
+// commands returns what only a plan knows of the load balancers of a status.
+func commands(status any) []any {
+	return slices.DeleteFunc(notKnown(status), func(n any) bool { return !strings.HasPrefix(field(n, "command"), "fairlead plan ") })
+}
+
+// first returns diagnostics that are no notes, errors first: at most so many, or all of them for 0.
+func first(all any, most int) []any {
+	var errors, warnings []any
+	for _, v := range list(all) {
+		switch field(v, "severity") {
+		case "error":
+			errors = append(errors, v)
+		case "warning":
+			warnings = append(warnings, v)
+		}
+	}
+	out := slices.Concat(errors, warnings)
+	if most > 0 {
+		out = out[:min(len(out), most)]
+	}
+	return out
+}
+
+// prose is a text in which code stands between backticks.
+func prose(text any) template.HTML {
+	var out strings.Builder
+	parts := strings.Split(fmt.Sprint(text), "`")
+	for i, part := range parts {
+		switch escaped := template.HTMLEscapeString(part); {
+		case i%2 == 0:
+			out.WriteString(escaped)
+		case i == len(parts)-1: // no other one follows
+			out.WriteString("`" + escaped)
+		default:
+			out.WriteString("<code>" + escaped + "</code>")
+		}
+	}
+	return template.HTML(out.String()) //nolint:gosec // it is escaped
+}
+
+// lost counts the routes that no request reaches.
+func lost(routes any) (n int) {
+	for _, r := range list(routes) {
+		if field(r, "unreachable") == "true" {
+			n++
+		}
+	}
+	return n
+}
+
+// takesAll reports whether a route matches every request.
+func takesAll(routes any) bool {
+	return slices.ContainsFunc(list(routes), func(r any) bool {
+		return field(r, "path") == "/" && field(r, "type") == "Prefix" && field(r, "when") == "" && field(r, "unreachable") != "true"
+	})
 }
 
 // changes returns what happens to requests, less protected ones first: those to which the same happens are one group.

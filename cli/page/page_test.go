@@ -466,3 +466,96 @@ func TestWithoutAPlanItsCommandIsNamed(t *testing.T) {
 		t.Errorf("beside a plan: %s", text)
 	}
 }
+
+const degraded = `{"summary": {"attention": 1, "loadBalancers": 2, "findings": {"errors": 2, "warnings": 5}}, "problems": [], "diagnostics": [
+ {"severity": "error", "reason": "R1", "source": "Ingress a/x", "message": "no port", "remedy": "Correct ` + "`<port>`" + `.", "namespace": "a"},
+ {"severity": "warning", "reason": "R2", "source": "Ingress a/y", "message": "m2", "namespace": "a"},
+ {"severity": "error", "reason": "R3", "source": "Ingress b/z", "message": "m3", "namespace": "b"},
+ {"severity": "info", "reason": "R4", "source": "Ingress b/n", "message": "m4", "namespace": "b"},
+ {"severity": "warning", "reason": "R5", "source": "Ingress b/n", "message": "m5", "namespace": "b"}, {"severity": "warning", "reason": "R6", "source": "Ingress b/n", "message": "m6", "namespace": "b"},
+ {"severity": "warning", "reason": "R7", "source": "Ingress b/n", "message": "m7", "namespace": "b"}], "loadBalancers": [
+ {"key": "c/a/internal", "state": "attention", "rules": {}, "certificates": {}, "members": ["a/x", "a/y"], "notKnown": [{"what": "the cloud", "command": "fairlead plan"}, {"what": "the report", "command": "fairlead status"}]},
+ {"key": "c/b/internal", "state": "ok", "rules": {}, "certificates": {}, "members": ["b/1", "b/2", "b/3", "b/4"], "notKnown": [{"what": "the cloud", "command": "fairlead plan"}]}], "hosts": [
+ {"host": "a.example", "port": 80, "protocol": "HTTP", "loadBalancer": "c/a/internal", "default": {"answer": "fixed response 404"}, "refused": [], "routes": [
+  {"path": "/", "type": "Prefix", "answer": "Service a/front"}, {"path": "/", "type": "Prefix", "answer": "Service a/other", "unreachable": true}]},
+ {"host": "b.example", "port": 80, "protocol": "HTTP", "loadBalancer": "c/b/internal", "default": {"answer": "fixed response 404"}, "routes": [
+  {"path": "/", "type": "Prefix", "when": "method = POST", "answer": "Service b/front"}], "refused": [{"severity": "error", "reason": "R3", "source": "Ingress b/z", "message": "m3"}]}]}`
+
+// TestNowBeginsWithWhatIsWrong: errors, with what to do, before warnings and load balancers. What is not known is said once.
+func TestNowBeginsWithWhatIsWrong(t *testing.T) {
+	h := page.Handler(&fixed{documents: []page.Document{{Command: "status", JSON: []byte(degraded)}}})
+	now := get(t, h, "localhost", "/now").Body.String()
+	text, last := textOf(now), -1
+	for _, want := range []string{"R1", "no port", "Do this: Correct <port>.", "R3", "R2", "R5", "R6", "All 2 errors and 5 warnings", "the cloud. fairlead plan knows it",
+		"of 1 load balancer: the report. fairlead status knows it", "c/a/internal", "a/x, a/y", "c/b/internal", "4 Ingresses"} {
+		at := strings.Index(text, want)
+		if at <= last {
+			t.Errorf("%q is not behind what comes before it:\n%s", want, text)
+		}
+		last = at
+	}
+	if strings.Contains(text, "R4") || strings.Contains(text, "R7") || strings.Count(text, "fairlead plan") != 1 || !strings.Contains(now, "<code>&lt;port&gt;</code>") {
+		t.Errorf("%s", now)
+	}
+	if found := textOf(get(t, h, "localhost", "/search?q=m3").Body.String()); strings.Count(found, "Ingress b/z") != 2 { // a diagnostic, and its host
+		t.Errorf("a search finds a diagnostic twice: %s", found)
+	}
+	if found := withoutHidden(get(t, h, "localhost", "/now?q=m3").Body.String()); !strings.Contains(found, "R3") || strings.Contains(found, "R1") {
+		t.Errorf("a search does not hide others: %s", found)
+	}
+	if !strings.Contains(now, `href="/routes?q=c%2Fa%2Finternal"`) {
+		t.Error("a load balancer does not lead to its routes")
+	}
+	if routes := withoutHidden(get(t, h, "localhost", "/routes?q=c/a/internal").Body.String()); !strings.Contains(routes, "Service a/front") || strings.Contains(routes, "Service b/front") {
+		t.Errorf("the routes of a load balancer are %s", routes)
+	}
+}
+
+// TestAHostSaysWhatIsWrongWithIt before it is opened, and nothing about requests that there are none of.
+func TestAHostSaysWhatIsWrongWithIt(t *testing.T) {
+	h := page.Handler(&fixed{documents: []page.Document{{Command: "status", JSON: []byte(degraded)}}})
+	a, b, _ := strings.Cut(textOf(get(t, h, "localhost", "/routes").Body.String()), "b.example")
+	if !strings.Contains(a, "1 not reached") || strings.Contains(a, "everything else") {
+		t.Errorf("a Prefix / takes all: %s", a)
+	}
+	if !strings.Contains(b, "1 error") || !strings.Contains(b, "everything else → fixed response 404") {
+		t.Errorf("one with a condition does not: %s", b)
+	}
+}
+
+// TestAPlanSaysItsErrors, as a file of it has no other view.
+func TestAPlanSaysItsErrors(t *testing.T) {
+	plan := `{"summary": {"create": 0, "change": 0, "delete": 0, "errors": 1}, "steps": [], "problems": [], "proofs": [], "diagnostics": [
+ {"severity": "info", "reason": "R4", "source": "Ingress b/n", "message": "m4"}, {"severity": "warning", "reason": "R2", "source": "Ingress a/y", "message": "m2"},
+ {"severity": "error", "reason": "R1", "source": "Ingress a/x", "message": "no port"}]}`
+	var file bytes.Buffer
+	if err := page.Write(&file, "x", page.Document{Command: "plan", JSON: []byte(plan)}); err != nil {
+		t.Fatal(err)
+	}
+	text := textOf(file.String())
+	if !strings.Contains(text, "1 error\n") || strings.Index(text, "Ingress a/x: no port") > strings.Index(text, "Ingress a/y: m2") || strings.Contains(text, "m4") {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestAnAnswerOfSeveralLoadBalancers is told to be that of one of them, and its status is a heading.
+func TestAnAnswerOfSeveralLoadBalancers(t *testing.T) {
+	answer := `{"url": "http://a.example/", "named": true, "loadBalancer": "c/a", "loadBalancers": ["c/a", "c/b"], "outcome": {"kind": "service", "service": "a/x", "port": 81, "status": 503},
+ "why": "w", "over": [], "hosts": [], "paths": [], "others": [{"loadBalancer": "c/b", "why": "v", "outcome": {"kind": "fixed", "status": 404}}],
+ "refused": [{"source": "Ingress a/x", "severity": "error", "reason": "ServicePortMissing", "message": "m", "state": "problem"}]}`
+	from := &fixed{answer: page.Document{Command: "explain", JSON: []byte(answer)}}
+	got := get(t, page.Handler(from), "localhost", "/ask?url=a.example").Body.String()
+	for _, want := range []string{`role="heading" aria-level="2">503: no targets of Service a/x port 81</div>`, "2 load balancers name this host", "This is the answer of c/a.",
+		"<dt>problem</dt>", "c/b: <strong>404</strong>", "<details><summary>Method"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
+		}
+	}
+	if with := get(t, page.Handler(from), "localhost", "/ask?url=a.example&client=192.0.2.1").Body.String(); !strings.Contains(with, "<details open><summary>Method") {
+		t.Errorf("what was asked is closed: %s", with)
+	}
+	from.answer.JSON = []byte(strings.Replace(answer, `[{"loadBalancer": "c/b", "why": "v", "outcome": {"kind": "fixed", "status": 404}}]`, "[]", 1))
+	if got := get(t, page.Handler(from), "localhost", "/ask?url=a.example").Body.String(); strings.Contains(got, "name this host") {
+		t.Errorf("of one alone: %s", got)
+	}
+}
