@@ -8,13 +8,17 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/acm"
 	acm "github.com/aws/aws-sdk-go-v2/service/acm/types"
+
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file is AWS Certificate Manager.
@@ -67,6 +71,15 @@ func (s *Sim) IssueFor(managedBy acm.CertificateManagedBy, notAfter time.Time, h
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.certificates[arn].managedBy = managedBy
+	return arn
+}
+
+// IssueECDSA adds a certificate that Amazon issued for hosts, with a key on a curve.
+func (s *Sim) IssueECDSA(notAfter time.Time, hosts ...string) (arn string) {
+	arn = s.Issue(notAfter, acm.CertificateStatusIssued, hosts...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.certificates[arn].key = "EC P-256"
 	return arn
 }
 
@@ -411,24 +424,48 @@ func (s *Sim) checkCertificate(arn string) error {
 	return nil
 }
 
-// certificateFor is the one that a client who asks for a name is shown: the best of those that fit,
-// and where none does, the default one.
-func (s *Sim) certificateFor(l *liveListener, name string) string {
-	fits := func(arn string) bool {
-		c := s.certificates[arn]
-		return c != nil && slices.ContainsFunc(c.hosts, func(h string) bool { return covers(h, strings.ToLower(name)) })
-	}
-	first := defaultCertificate(l.about)
-	if name == "" || fits(first) {
-		return first
-	}
+// certificateFor is the one that a client who asks for a name is shown. Where certificates of the list fit, it is the best of
+// them that the client supports, and "" if it supports none: "the default certificate is used only if a client connects
+// without using the Server Name Indication (SNI) protocol to specify a hostname or if there are no matching certificates in
+// the certificate list" (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/https-listener-certificates.html).
+func (s *Sim) certificateFor(l *liveListener, r matching.Request) string {
+	var fitting []*certificate
 	for _, arn := range l.sni {
-		if fits(arn) {
-			return arn
+		c := s.certificates[arn]
+		if c != nil && slices.ContainsFunc(c.hosts, func(h string) bool { return covers(h, strings.ToLower(r.SNI)) }) {
+			fitting = append(fitting, c)
 		}
 	}
-	return first
+	if r.SNI == "" || len(fitting) == 0 {
+		fitting = nil
+		if c := s.certificates[defaultCertificate(l.about)]; c != nil {
+			fitting = append(fitting, c)
+		}
+	}
+	fitting = slices.DeleteFunc(fitting, func(c *certificate) bool { return r.RSAOnly && !c.isRSA() })
+	if len(fitting) == 0 {
+		return ""
+	}
+	return slices.MinFunc(fitting, better).arn
 }
+
+// better puts the certificate first that a load balancer prefers. Of equal ones, AWS leaves open which it is.
+func better(a, b *certificate) int {
+	preferred := map[bool]int{false: 0, true: 1}
+	return cmp.Or(
+		preferred[a.isRSA()]-preferred[b.isRSA()], cmp.Compare(b.bits(), a.bits()), b.to.Compare(a.to), cmp.Compare(a.arn, b.arn),
+	)
+}
+
+func (c *certificate) isRSA() bool { return strings.HasPrefix(string(c.algorithm()), "RSA") }
+
+// bits is the length of its key.
+func (c *certificate) bits() int {
+	n, _ := strconv.Atoi(number.FindString(string(c.algorithm())))
+	return n
+}
+
+var number = regexp.MustCompile(`[0-9]+`)
 
 // covers reports whether a name of a certificate stands for a host.
 func covers(pattern, host string) bool {

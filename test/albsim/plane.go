@@ -127,7 +127,7 @@ func (s *Sim) snapshot(loadBalancer string) []liveListener {
 // An Answer is what becomes of a request.
 type Answer struct {
 	WebACL      string // that looked at the request
-	Refused     bool   // nothing listens there
+	Refused     bool   // nothing listens there, or no certificate is one that the client supports
 	Certificate string // the ARN that the client is shown
 	Rule        string // the ARN of the rule that decided; empty for the default
 	Status      int    // of a fixed response, a redirect, or 503 where nobody can be asked
@@ -178,7 +178,9 @@ func (s *Sim) answer(l *liveListener, r matching.Request, how matching.Reading) 
 		return Answer{Status: 400}
 	}
 	if r.TLS {
-		out.Certificate = s.certificateFor(l, r.SNI)
+		if out.Certificate = s.certificateFor(l, r); out.Certificate == "" {
+			return Answer{Refused: true}
+		}
 	}
 	actions := l.about.DefaultActions
 	out.Host, out.URL = r.Host, strings.TrimSuffix(r.Path+"?"+r.Query, "?")

@@ -13,6 +13,7 @@ type Request struct {
 	Port    int32
 	TLS     bool
 	SNI     string
+	RSAOnly bool   // the client supports no certificate with a key on a curve
 	Method  string // GET if empty
 	Host    string // as in the Host header, with a port where clients send one
 	Path    string // as on the request line, without the query
