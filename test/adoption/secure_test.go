@@ -2,6 +2,7 @@ package adoption
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,11 +120,59 @@ func TestACertificateThatIsIssuedLater(t *testing.T) {
 	s := secured(t)
 	s.takeAll()
 	before := s.listeners()
-	s.sim.Issue(time.Now().Add(1000*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com", "z.example.com")
+	s.sim.Issue(time.Now().Add(500*time.Hour), acmtypes.CertificateStatusIssued, "a.example.com", "z.example.com")
 	s.settle()
 	after := s.listeners()
 	if strings.Count(after[0], "certificate/") != strings.Count(before[0], "certificate/")+1 || after[1] != before[1] {
 		t.Errorf("there is %q, and before there was %q", after, before)
 	}
 	s.right("with one more certificate")
+}
+
+// TestTheDefaultCertificateIsListedLater: before v3.4.1, the controller did not put the default certificate in the list
+// (buildSDKCertificates in its pkg/deploy/elbv2/listener_manager.go). Taking over writes tags alone, and the listener is
+// written once afterwards.
+func TestTheDefaultCertificateIsListedLater(t *testing.T) {
+	s := secured(t)
+	listed := s.listeners()[0]
+	arns := regexp.MustCompile(`arn:\S+/[0-9a-f]+`).FindAllString(listed, -1)
+	slices.Sort(arns)
+	first := regexp.MustCompile(`(arn:\S+) by default`).FindStringSubmatch(listed)[1]
+	s.asTheirs(func() error {
+		found, err := s.elb.DescribeListeners(t.Context(), &elbv2.DescribeListenersInput{LoadBalancerArn: aws.String(s.loadBalancer())})
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(found.Listeners, func(l elbtypes.Listener) bool { return *l.Port == 443 })
+		listener := found.Listeners[at].ListenerArn
+		for _, arn := range []string{arns[len(arns)-1], first} {
+			if _, err := s.elb.ModifyListener(t.Context(), &elbv2.ModifyListenerInput{ListenerArn: listener,
+				Certificates: []elbtypes.Certificate{{CertificateArn: &arn}}}); err != nil {
+				return err
+			}
+			if arn == first {
+				continue
+			}
+			if _, err := s.elb.RemoveListenerCertificates(t.Context(), &elbv2.RemoveListenerCertificatesInput{ListenerArn: listener,
+				Certificates: []elbtypes.Certificate{{CertificateArn: &first}}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if now := s.listeners()[0]; strings.Count(now, "certificate/") != strings.Count(listed, "certificate/")-1 {
+		t.Fatalf("there was %s, and there is %s", listed, now)
+	}
+	s.wrote = nil
+	s.takeAll()
+	if slices.ContainsFunc(s.wrote, func(call string) bool { return strings.Contains(call, "Listener") }) {
+		t.Errorf("taking over wrote %q", s.wrote)
+	}
+	if steps := slices.Compact(s.plan()); !slices.Equal(steps, []string{"modify listener 443"}) {
+		t.Errorf("then the plan is %q", steps)
+	}
+	s.settle()
+	if now := s.listeners()[0]; now != listed {
+		t.Errorf("then there is %s, not %s", now, listed)
+	}
 }

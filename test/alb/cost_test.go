@@ -101,7 +101,7 @@ func TestCostWhileTheIndexLags(t *testing.T) {
 	o.Indexing = 10 * time.Hour
 	inBubble(t, o, func(w *world) {
 		for _, j := range []job{
-			{"create from nothing", 138, 128, func() {
+			{"create from nothing", 139, 129, func() {
 				twenty(w)
 				for _, ing := range w.Ingresses {
 					secure(w, ing.Name)
@@ -125,7 +125,7 @@ func TestCostWhileTheIndexLags(t *testing.T) {
 func TestCostOverTLS(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		for _, j := range []job{
-			{"create from nothing", 138, 128, func() {
+			{"create from nothing", 139, 129, func() {
 				twenty(w)
 				for _, ing := range w.Ingresses {
 					secure(w, ing.Name)

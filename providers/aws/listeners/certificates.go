@@ -2,20 +2,28 @@ package listeners
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/certificates"
 	"fairlead.dev/fairlead/providers/aws/client"
 )
 
-// This file attaches certificates to listeners.
+// This file attaches certificates to listeners. AWS chooses the certificate for the name that a client sends (SNI) from the
+// list of a listener. "The default certificate is used only if a client connects without using the Server Name Indication
+// (SNI) protocol to specify a hostname or if there are no matching certificates in the certificate list"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/https-listener-certificates.html). So the default
+// certificate is in the list as well if the list has others. They may have its names, and fit fewer clients
+// (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4090).
 
-// AttachCertificate adds a certificate to a listener, which serves it for its names (SNI).
+// AttachCertificate adds a certificate to a listener, which serves it for its names.
 func (ls *Store) AttachCertificate(
 	ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID,
 ) error {
@@ -23,7 +31,30 @@ func (ls *Store) AttachCertificate(
 	if l == nil {
 		return fmt.Errorf("listener %d does not exist", port)
 	}
+	if len(l.Certificates) == 1 {
+		if err := ls.listDefault(ctx, seen, l.Handle, append(slices.Clone(l.Certificates), id)); err != nil {
+			return err
+		}
+	}
 	return ls.addCertificate(ctx, seen, l.Handle, id)
+}
+
+// listDefault adds the default certificate, the first of those of a listener, to the list if there are others. The quota
+// is for certificates "not counting default certificates"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html). If AWS counts it all
+// the same, and the list is full, it stays outside.
+func (ls *Store) listDefault(
+	ctx context.Context, seen *lb.Observed, listener string, all []lb.CertificateID,
+) error {
+	if len(all) < 2 {
+		return nil
+	}
+	err := ls.addCertificate(ctx, seen, listener, all[0])
+	if errors.Is(err, providers.ErrNoRoom) {
+		ls.full.Store(listener, true)
+		return nil
+	}
+	return err
 }
 
 func (ls *Store) addCertificate(

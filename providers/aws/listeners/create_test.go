@@ -49,7 +49,7 @@ func TestAListenerHasItsDigestInTheEnd(t *testing.T) {
 		},
 		"several certificates": {
 			want:  func(l *lb.Listener) { l.Certificates = append(l.Certificates, "arn:certificate/2") },
-			first: "v1:new", digest: "v1:new", calls: []string{"CreateListener", "AddListenerCertificates"},
+			first: "v1:new", digest: "v1:new", calls: []string{"CreateListener", "AddListenerCertificates", "AddListenerCertificates"},
 		},
 		"a certificate that is denied": {
 			want:   func(l *lb.Listener) { l.Certificates = append(l.Certificates, "arn:certificate/2") },
@@ -134,7 +134,7 @@ func TestAListenerIsChanged(t *testing.T) {
 	const one, two = "arn:certificate/1", "arn:certificate/2"
 	for name, c := range map[string]struct {
 		had, want          []lb.CertificateID
-		same               bool
+		same, blank        bool // the digest
 		refuse             map[string]error
 		attached, detached []string
 		class              error
@@ -152,8 +152,22 @@ func TestAListenerIsChanged(t *testing.T) {
 			calls: []string{"ModifyListener", "RemoveListenerCertificates"},
 		},
 		"the default certificate stays by name": {
-			had: []lb.CertificateID{one, two}, want: []lb.CertificateID{two, one}, same: true, attached: []string{one},
-			calls: []string{"AddListenerCertificates", "ModifyListener"},
+			had: []lb.CertificateID{one, two}, want: []lb.CertificateID{two, one}, same: true, attached: []string{one, two},
+			calls: []string{"AddListenerCertificates", "ModifyListener", "AddListenerCertificates"},
+		},
+		"one beside the new default one, which goes later": {
+			had: []lb.CertificateID{"arn:certificate/3", one}, want: []lb.CertificateID{two}, same: true,
+			attached: []string{two}, detached: []string{"arn:certificate/3"},
+			calls: []string{"ModifyListener", "AddListenerCertificates", "RemoveListenerCertificates"},
+		},
+		"the list lacks the default certificate": {
+			had: []lb.CertificateID{one, two}, want: []lb.CertificateID{one, two}, blank: true, attached: []string{one},
+			calls: []string{"DescribeTags", "ModifyListener", "AddListenerCertificates", "AddTags"},
+		},
+		"the list has no room for the default certificate": {
+			had: []lb.CertificateID{one, two}, want: []lb.CertificateID{one, two}, blank: true, attached: []string{one},
+			refuse: map[string]error{"AddListenerCertificates": awscalls.Refused("TooManyCertificates", "no")},
+			calls:  []string{"DescribeTags", "ModifyListener", "AddListenerCertificates", "AddTags"},
 		},
 		"the first certificate": {had: nil, want: []lb.CertificateID{one}, same: true, calls: []string{"ModifyListener"}},
 		"no certificate":        {had: []lb.CertificateID{one}, want: nil, same: true, calls: []string{"ModifyListener"}},
@@ -185,6 +199,9 @@ func TestAListenerIsChanged(t *testing.T) {
 			seen.Listeners[0].Certificates = c.had
 			if c.same {
 				seen.Listeners[0].Digest = "v1:new"
+			}
+			if c.blank {
+				seen.Listeners[0].Digest = ""
 			}
 			err := c2.Modify(t.Context(), seen, secure(func(l *lb.Listener) { l.Certificates = c.want }))
 			awscalls.ExpectError(t, "changing", err, c.class)

@@ -52,6 +52,9 @@ func (ls *Store) Create(
 	if err != nil {
 		return plan.Result{}, err
 	}
+	if err := ls.listDefault(ctx, seen, arn, want.Certificates); err != nil {
+		return plan.Result{}, err
+	}
 	for _, id := range want.Certificates[min(1, len(want.Certificates)):] {
 		if err := ls.addCertificate(ctx, seen, arn, id); err != nil {
 			return plan.Result{}, err
@@ -168,6 +171,11 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 			err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil),
 		)
 	}
+	if former != "" || l.Digest == "" { // without a digest, the list may lack it
+		if err := ls.listDefault(ctx, seen, l.Handle, servedBy(l, want, former)); err != nil {
+			return err
+		}
+	}
 	if former != "" && !stays {
 		if err := ls.DetachCertificate(ctx, seen, want.Port, former); err != nil {
 			return err
@@ -205,6 +213,17 @@ func formerDefault(l *lb.ObservedListener, want lb.Listener) lb.CertificateID {
 		return ""
 	}
 	return l.Certificates[0]
+}
+
+// servedBy returns the wanted certificates of a listener, and those that stay beside them until they are detached.
+func servedBy(l *lb.ObservedListener, want lb.Listener, former lb.CertificateID) []lb.CertificateID {
+	out := slices.Clone(want.Certificates)
+	for _, id := range l.Certificates {
+		if id != former && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // Delete deletes a listener, if it exists.

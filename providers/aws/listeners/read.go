@@ -89,10 +89,16 @@ func (ls *Store) ToObserved(l *look.Look, of elb.Listener) lb.ObservedListener {
 		}
 	}
 	slices.Sort(rest)
+	listed := false
 	for _, id := range slices.Compact(rest) {
-		if !slices.Contains(out.Certificates, id) { // AWS may list the default one among the others, too
-			out.Certificates = append(out.Certificates, id)
+		if slices.Contains(out.Certificates, id) {
+			listed = true
+			continue
 		}
+		out.Certificates = append(out.Certificates, id)
+	}
+	if _, full := ls.full.Load(arn); len(out.Certificates) > 1 && !listed && !full {
+		out.Digest = "" // it is written again, with its default certificate in the list
 	}
 	for _, r := range l.Rules[arn] {
 		priority, err := strconv.Atoi(aws.ToString(r.Priority))

@@ -173,3 +173,36 @@ func TestCertificatesAreListedInOrder(t *testing.T) {
 	got := newTrial().ToObserved(l, elb.Listener{ListenerArn: aws.String(listener)})
 	awscalls.Expect(t, "certificates", got.Certificates, []lb.CertificateID{"arn:d", "arn:a", "arn:b", "arn:c"})
 }
+
+// A listener is written again if its list has certificates, and not the default one, unless there is no room for it.
+func TestTheListLacksTheDefaultCertificate(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed []string
+		full   bool
+		want   lb.Digest
+	}{
+		"it has no list":        {nil, false, "v1:digest"},
+		"the list has it":       {[]string{"arn:a", "arn:b"}, false, "v1:digest"},
+		"the list has it alone": {[]string{"arn:a"}, false, "v1:digest"},
+		"the list lacks it":     {[]string{"arn:b"}, false, ""},
+		"the list is full":      {[]string{"arn:b"}, true, "v1:digest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c2 := newTrial()
+			if c.full {
+				c2.refuse = map[string]error{"AddListenerCertificates": awscalls.Refused("TooManyCertificates", "no")}
+				seen := observed()
+				seen.Listeners[0].Digest, seen.Listeners[0].Certificates = "", []lb.CertificateID{"arn:a", "arn:b"}
+				if err := c2.Modify(t.Context(), seen, secure(func(l *lb.Listener) { l.Certificates = seen.Listeners[0].Certificates })); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := &look.Look{Served: map[string][]elb.Certificate{listener: {{CertificateArn: aws.String("arn:a"), IsDefault: aws.Bool(true)}}},
+				Tags: map[string]map[string]string{listener: {client.TagDigest: "v1:digest"}}}
+			for _, arn := range c.listed {
+				l.Served[listener] = append(l.Served[listener], elb.Certificate{CertificateArn: aws.String(arn), IsDefault: aws.Bool(false)})
+			}
+			awscalls.Expect(t, "digest", c2.ToObserved(l, elb.Listener{ListenerArn: aws.String(listener)}).Digest, c.want)
+		})
+	}
+}

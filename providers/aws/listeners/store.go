@@ -5,6 +5,7 @@ package listeners
 
 import (
 	"context"
+	"sync"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
@@ -21,6 +22,7 @@ type Store struct {
 	releases   *Releases
 
 	fresh client.Gates // of new listeners
+	full  sync.Map     // ARNs of listeners whose list has no room for the default certificate
 }
 
 // New returns a Store without state.

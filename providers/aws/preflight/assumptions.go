@@ -258,6 +258,16 @@ var Assumptions = []Assumption{
 			"test/alb TestASecretIsImportedOnceWhileTheIndexLags"},
 	},
 	{
+		"default-in-the-list", "The default certificate of a listener can be in its list as well, and counts for none of the " +
+			"certificates of a load balancer there.",
+		"https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html", Refused,
+		"The last certificate that finds no room is refused by name (QuotaExceeded). A default certificate that finds none " +
+			"stays outside the list.",
+		[]string{"test/alb TestADefaultCertificateServesItsNames",
+			"test/alb TestAListenerWithoutItsDefaultCertificateInTheList",
+			"providers/aws/listeners TestTheListLacksTheDefaultCertificate"},
+	},
+	{
 		"imports-count", "Certificate Manager imports a certificate as often as it is asked to, and " +
 			"counts the imports of a year.",
 		"https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html",

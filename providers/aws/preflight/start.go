@@ -101,6 +101,7 @@ var untestable = map[string]string{
 	"internal-dualstack":         "it takes subnets with IPv6",
 	"order-of-lists":             trueEitherWay,
 	"role-just-made":             takesNoRole,
+	"default-in-the-list":        takesQuota,
 	"imports-count":              takesQuota,
 	"renewals-count":             takesQuota,
 	"import-keeps-tags":          trueEitherWay,
