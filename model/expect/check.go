@@ -97,12 +97,13 @@ type checker struct {
 	parts, except []part
 	finder        *requests.Finder
 	last          searched
+	kinds         map[kind][]int    // indices of Violations
 	former        *precedence.Table // requests that already violate the expectation there are left out
 	Result
 }
 
 func newChecker(e Expectation, f *requests.Finder) *checker {
-	c := &checker{must: e.Must, parts: e.Requests.parts(), finder: f}
+	c := &checker{must: e.Must, parts: e.Requests.parts(), finder: f, kinds: map[kind][]int{}}
 	c.Name, c.Description, c.Line = e.Name, e.Description, e.Line
 	c.Violations, c.Undecided = []Violation{}, []compare.Undecided{}
 	for _, r := range e.Except {
@@ -239,17 +240,25 @@ func (c *checker) addViolation(
 			Why: "a defect of Fairlead: the specification confirms no violation by " + v.Curl})
 		return
 	}
-	same := func(o Violation) bool { // for other names of the host, which a condition on it divides
-		return o.LoadBalancer == v.LoadBalancer && o.Port == v.Port && o.Host == v.Host &&
-			o.Source == v.Source && o.Answer.Route == v.Answer.Route &&
-			slices.Equal(o.Problems, v.Problems) && o.Request.Routed.Host != v.Request.Routed.Host
-	}
-	switch at := slices.IndexFunc(c.Violations, same); {
-	case at < 0:
+	k := kind{v.LoadBalancer, v.Port, v.Host, v.Source, v.Answer.Route, fmt.Sprintf("%q", v.Problems)}
+	other := func(at int) bool { return c.Violations[at].Request.Routed.Host != v.Request.Routed.Host }
+	switch i := slices.IndexFunc(c.kinds[k], other); {
+	case i < 0:
+		c.kinds[k] = append(c.kinds[k], len(c.Violations))
 		c.Violations = append(c.Violations, v)
-	case len(v.Request.Routed.Path) < len(c.Violations[at].Request.Routed.Path):
-		c.Violations[at] = v
+	case len(v.Request.Routed.Path) < len(c.Violations[c.kinds[k][i]].Request.Routed.Path):
+		c.Violations[c.kinds[k][i]] = v
 	}
+}
+
+// kind is equal for violations of other names of one host, which a condition on the host divides.
+type kind struct {
+	loadBalancer routing.Key
+	port         int32
+	host         Host
+	source       diag.Source
+	route        string
+	problems     string
 }
 
 // contains reports whether a request with an answer is in the set.
