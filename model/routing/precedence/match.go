@@ -58,7 +58,8 @@ func (t *Table) Match(r routing.Request) Outcome {
 	}
 	outcome := t.decide(chain[0], r)
 	outcome.Action = outcome.Action.On(pt.protocol)
-	outcome.over = func() []*routing.Route { return t.over(chain, r, outcome.Route) }
+	route := outcome.Route // an Outcome that a closure holds would be allocated
+	outcome.over = func() []*routing.Route { return t.over(chain, r, route) }
 	if h := hosts[0]; pt.unsaid[h] {
 		why := outcome.why
 		outcome.why = func() string {
