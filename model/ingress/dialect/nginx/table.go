@@ -245,6 +245,11 @@ func resolved(q Question, location string) string {
 
 // plainURL returns a URL without the usual port, and with a path.
 func plainURL(location string) string {
+	scheme, after, _ := strings.Cut(location, "://")
+	name, _, path := strings.Cut(after, "/")
+	if (scheme == "http" || scheme == "https") && path && plainName(name) && !strings.HasSuffix(location, "?") {
+		return location // as most are
+	}
 	u, err := url.Parse(location)
 	if err != nil || u.Host == "" {
 		return location
@@ -256,6 +261,12 @@ func plainURL(location string) string {
 		rest = "/" + rest
 	}
 	return u.Scheme + "://" + strings.ToLower(host) + strings.TrimSuffix(rest, "?")
+}
+
+// plainName reports whether a name has neither port, capitals, nor a final dot.
+func plainName(name string) bool {
+	odd := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.' }
+	return name != "" && !strings.ContainsFunc(name, odd) && !strings.HasSuffix(name, ".")
 }
 
 // sameBut reports whether two results are the same but for the host.
