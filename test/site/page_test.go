@@ -22,6 +22,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file looks at the page that `fairlead ui` serves, and at the files of --html.
@@ -128,21 +130,24 @@ func TestThePageIsForEverybody(t *testing.T) {
 	quiet(ctx, t)
 	address := serve(t, binary(t), samples(t))
 	run(ctx, t, "start", network.Enable(), runtime.Enable())
-	for _, theme := range []string{"light", "dark"} {
-		for _, width := range []int64{360, 768, 1300} {
-			for _, view := range []string{"/now", "/routes", "/ask?url=http://shop.example.com/cart", "/ask?url=http://none.example/", "/plan", "/diagnostics", "/search?q=cart"} {
-				what := fmt.Sprintf("%s, %s, %d wide", view, theme, width)
-				var violations []string
-				var over int
-				run(ctx, t, what, emulation.SetDeviceMetricsOverride(width, 900, 1, false),
-					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), //nolint:misspell // CSS spells it so
-					chromedp.Navigate(address+view), chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &over),
-					chromedp.Evaluate(string(rules)+"; 0", nil), chromedp.Evaluate(
-						`axe.run().then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html.slice(0, 200)).slice(0, 3).join(" | ")))`,
-						&violations, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-				if len(violations) > 0 || over > 0 {
-					t.Errorf("%s: %d pixels too wide; %s", what, over, strings.Join(violations, "\n"))
-				}
+	type look struct {
+		theme string
+		width int64
+	}
+	looks := []look{{"light", 360}, {"light", 768}, {"light", 1300}, {"dark", 360}, {"dark", 768}, {"dark", 1300}}
+	for _, view := range []string{"/now", "/routes", "/ask?url=http://shop.example.com/cart", "/ask?url=http://none.example/", "/plan", "/diagnostics", "/search?q=cart"} {
+		for _, as := range nightly.Some(t, 2, looks) {
+			what := fmt.Sprintf("%s, %s, %d wide", view, as.theme, as.width)
+			var violations []string
+			var over int
+			run(ctx, t, what, emulation.SetDeviceMetricsOverride(as.width, 900, 1, false),
+				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: as.theme}}), //nolint:misspell // CSS spells it so
+				chromedp.Navigate(address+view), chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &over),
+				chromedp.Evaluate(string(rules)+"; 0", nil), chromedp.Evaluate(
+					`axe.run().then(r => r.violations.map(v => v.id + ": " + v.help + ": " + v.nodes.map(n => n.html.slice(0, 200)).slice(0, 3).join(" | ")))`,
+					&violations, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+			if len(violations) > 0 || over > 0 {
+				t.Errorf("%s: %d pixels too wide; %s", what, over, strings.Join(violations, "\n"))
 			}
 		}
 	}

@@ -2,8 +2,8 @@
 package site
 
 import (
+	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +19,8 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 const built = "../../.cache/site/site"
@@ -89,23 +91,16 @@ func browse(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestPagesLoadNothingFromElsewhere opens each page, and looks at each picture in it.
+// TestPagesLoadNothingFromElsewhere opens pages, and looks at each picture in them.
 func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	address, ctx := open(t)
-	pages, pictures := 0, map[string]bool{}
-	err := filepath.WalkDir(built, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(file) != ".html" {
-			return err
-		}
-		page, err := filepath.Rel(built, file)
-		if err != nil {
-			return err
-		}
-		pages++
+	with, without := pages(t)
+	pictures := map[string]bool{}
+	for _, page := range append(with, nightly.Some(t, 20, without)...) {
 		var loaded []string
-		if err := chromedp.Run(ctx, network.Enable(), chromedp.Navigate(address+"/"+filepath.ToSlash(page)), chromedp.Evaluate(
+		if err := chromedp.Run(ctx, network.Enable(), chromedp.Navigate(address+"/"+page), chromedp.Evaluate(
 			`[...document.images].map(i => (i.complete && i.naturalWidth > 0 ? "" : "broken ") + new URL(i.src).pathname)`, &loaded)); err != nil {
-			return fmt.Errorf("%s: %w", page, err)
+			t.Fatalf("%s: %v", page, err)
 		}
 		for _, image := range loaded {
 			if strings.HasPrefix(image, "broken ") {
@@ -113,15 +108,36 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 			}
 			pictures[image] = true
 		}
-		return nil
+	}
+	drawn, _ := filepath.Glob("../../docs/pictures/*.svg")
+	if all := len(with) + len(without); all < 50 || len(drawn) < 6 || len(pictures) < len(drawn) {
+		t.Errorf("%d pages have %d pictures, and %d are drawn", all, len(pictures), len(drawn))
+	}
+}
+
+// pages are those with pictures, and the others.
+func pages(t *testing.T) (with, without []string) {
+	t.Helper()
+	err := filepath.WalkDir(built, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".html" {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		page, err := filepath.Rel(built, file)
+		if page = filepath.ToSlash(page); bytes.Contains(text, []byte("<img")) {
+			with = append(with, page)
+		} else {
+			without = append(without, page)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn, _ := filepath.Glob("../../docs/pictures/*.svg")
-	if pages < 50 || len(drawn) < 6 || len(pictures) < len(drawn) {
-		t.Errorf("%d pages have %d pictures, and %d are drawn", pages, len(pictures), len(drawn))
-	}
+	return with, without
 }
 
 // TestSearchFinds types words into the search, and expects the pages that are about them.
