@@ -56,7 +56,7 @@ t: ## Test one package while you change it: P=model/planner
 setup: controlplane site chromium axe nginx $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
 
 # Each test runs once: with the race detector where goroutines are, without it in
-# - most of the model and the API types, which compute for minutes and start no goroutine, to which
+# - the model and the API types, which compute for minutes and start no goroutine, to which
 #   test/goroutines_test.go holds them, and test/fuzz, test/incumbent and test/limits, which ask the model;
 # - cli/saved and test/changes, which do so, too;
 # - test and test/gate, which read files and run scripts;
@@ -69,12 +69,12 @@ setup: controlplane site chromium axe nginx $(BIN)/helm $(BIN)/kubectl ## Build 
 # - controllers, but for the tests in which most happens at once;
 # - what two namespaces can do to each other in controllers/loadbalancer: thousands of reconciles, one after the other,
 #   for which the detector takes ten minutes.
-COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/adoption test/alb test/check test/incumbent test/moto
+COMPUTE := api/provider/v1 api/v1alpha1 cli/saved model/... test test/changes test/gate test/fuzz test/limits test/adoption test/alb test/check test/incumbent test/moto
 WAIT := test/operator controllers test/chaos test/conformance test/rollout test/scale
 UNRACED := $(COMPUTE) $(WAIT) cli
 SERVING := Demo|Provider|Token|Certificates|Check|Prove
 FIGHTS := Neighbour|Fight|Closed|AnyStepOfBob|AcrossARestart|AnswersNo|Violat|ThatStays|ThatIsThereTwice
-RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%) %/controllers/loadbalancer,$(shell go list ./...))
+RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%) %/model fairlead.dev/fairlead/model/% %/controllers/loadbalancer,$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
 BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
 BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
