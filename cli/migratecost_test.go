@@ -59,7 +59,7 @@ func TestMigrateCostsLittleMoreThanAPlan(t *testing.T) {
 	for what, c := range map[string]struct {
 		ingresses, namespaces int
 		most                  float64
-	}{"within the quotas": {300, 30, 1.33}, "beyond a quota": {300, 1, 1.55}} {
+	}{"within the quotas": {120, 12, 1.33}, "beyond a quota": {120, 1, 1.55}} {
 		t.Run(what, func(t *testing.T) {
 			file := manyForNGINX(t, c.ingresses, c.namespaces)
 			plan := allocations(t, "plan", "--from", "nginx", "--provider", "aws", "-f", file)

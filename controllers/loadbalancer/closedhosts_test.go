@@ -420,6 +420,9 @@ func TestAWildcardThatIsGivenUpIsClosed(t *testing.T) {
 
 // A namespace has a few closed hosts. What it gives up beyond that waits, and nothing else.
 func TestClosedHostsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles a hundred Ingresses again and again")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		book := ruleBook(strings.ReplaceAll(noAdmin, "forwarded: false", "forwarded: true"))
 		r := restart{newSharedBench(t, gated, book), nil}

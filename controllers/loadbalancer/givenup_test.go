@@ -200,6 +200,9 @@ func TestAClosedHostInPlaceOfAnother(t *testing.T) {
 // What could not be searched at a host that is given up is closed there, and nothing waits; the Ingress
 // with the expensive paths stays, though its namespace changes something else.
 func TestAnUndecidedHostIsClosed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it searches until its budget is used up")
+	}
 	for _, changes := range nightly.Some(t, 2, []bool{false, true}) {
 		t.Run(fmt.Sprintf("bob changes %t", changes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { testUndecidedHost(t, changes) })
