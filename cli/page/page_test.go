@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"text/template/parse"
 	"time"
@@ -557,5 +558,66 @@ func TestAnAnswerOfSeveralLoadBalancers(t *testing.T) {
 	from.answer.JSON = []byte(strings.Replace(answer, `[{"loadBalancer": "c/b", "why": "v", "outcome": {"kind": "fixed", "status": 404}}]`, "[]", 1))
 	if got := get(t, page.Handler(from), "localhost", "/ask?url=a.example").Body.String(); strings.Contains(got, "name this host") {
 		t.Errorf("of one alone: %s", got)
+	}
+}
+
+// changing is a source that says when it is asked for changes.
+type changing struct {
+	fixed
+	mu    sync.Mutex
+	asked chan struct{}
+}
+
+func (c *changing) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case c.asked <- struct{}{}:
+	default:
+	}
+	return c.changed
+}
+
+func (c *changing) change() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// telling is a response that does something when a part of it is written.
+type telling struct {
+	http.ResponseWriter
+	written func()
+}
+
+func (w telling) Write(data []byte) (int, error) {
+	w.written()
+	return w.ResponseWriter.Write(data)
+}
+
+func (w telling) Flush() {}
+
+// TestNoChangeIsMissedWhileOneIsTold: the documents change again while the first change is written.
+func TestNoChangeIsMissedWhileOneIsTold(t *testing.T) {
+	from := &changing{fixed: fixed{changed: make(chan struct{})}, asked: make(chan struct{}, 1)}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/changes", nil)
+	r.Host = "localhost"
+	told := 0
+	go func() {
+		<-from.asked
+		from.change()
+	}()
+	page.Handler(from).ServeHTTP(telling{httptest.NewRecorder(), func() {
+		if told++; told == 1 {
+			from.change()
+		} else {
+			cancel() // both are told
+		}
+	}}, r)
+	if told != 2 {
+		t.Errorf("%d changes are told, and there were 2", told)
 	}
 }
