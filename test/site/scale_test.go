@@ -48,6 +48,32 @@ spec:
 	return dir
 }
 
+// violated is an expectation that every answer of an Ingress violates.
+const violated = "expectations: [{name: none, must: {answered: false}}]"
+
+// disagreeing writes lines of an access log: each Ingress was answered 404, though it has the path. It returns the flags for it.
+func disagreeing(t *testing.T, file string, ingresses int, grouped bool) (flags []string) {
+	t.Helper()
+	var b strings.Builder
+	names := map[string]bool{}
+	for i := range ingresses {
+		name, key := fmt.Sprintf("app-%d", i), fmt.Sprintf("fairlead/shop/app-%d/internal", i)
+		if grouped {
+			name, key = fmt.Sprintf("g%d", i/40), fmt.Sprintf("fairlead/shop/@g%d/internal", i/40)
+		}
+		if !names[name] {
+			flags = append(flags, "--load-balancer", name+"="+key)
+		}
+		names[name] = true
+		fmt.Fprintf(&b, `http 2026-07-02T22:20:00.186641Z app/%s/50dc6c495c0c9188 192.0.2.1:2817 - -1 -1 -1 404 - 34 366 `+
+			`"GET http://app-%d.example.com:80/api HTTP/1.1" "curl" - - - "Root=1" "-" "-" 0 2026-07-02T22:22:48.364000Z "fixed-response" "-" "-" "-" "-" "-" "-"`+"\n", name, i)
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return append(flags, "--logs", file, "--top", fmt.Sprint(ingresses))
+}
+
 // work is what a browser is compared with: it makes a list, and lays it out. On a machine on which that takes 200 ms, the
 // limits are a second for a view, and 100 ms for a search.
 const work = `(() => {
@@ -116,8 +142,18 @@ func TestThePageOfManyIngresses(t *testing.T) {
 					view, m.view/m.unit, mostOfView, m.search/m.unit, mostOfSearch)
 			}
 		}
-		for _, args := range [][]string{{"plan", "-f", dir}, {"diff", "../../config/samples", dir}, {"explain", "--all", "-f", dir}} {
-			file := filepath.Join(dir, "page.html")
+		others := t.TempDir() // what is compared with the Ingresses
+		expectations := filepath.Join(others, "e.yaml")
+		if err := os.WriteFile(expectations, []byte(violated), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{
+			{"plan", "-f", dir}, {"diff", "../../config/samples", dir}, {"explain", "--all", "-f", dir},
+			{"migrate", "--from", "alb", "--class-name", "fairlead", "-f", dir}, {"verify", "--expect", expectations, "-f", dir},
+			slices.Concat([]string{"replay", "-f", dir}, disagreeing(t, filepath.Join(others, "a.log"), many, grouped)),
+		} {
+			file := filepath.Join(others, "page.html")
+			_ = os.Remove(file) // that of another command
 			said, err := exec.CommandContext(t.Context(), fairlead, slices.Concat(args, []string{"--html", file})...).CombinedOutput()
 			info, statErr := os.Stat(file)
 			if statErr != nil {
