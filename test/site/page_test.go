@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,8 +70,15 @@ func samples(t *testing.T) string {
 // serve starts `fairlead ui`, and returns its address.
 func serve(t *testing.T, fairlead, dir string) string {
 	t.Helper()
+	address, _ := serveAt(t, fairlead, dir, "0")
+	return address
+}
+
+// serveAt starts `fairlead ui` at a port, and returns its address and what ends it.
+func serveAt(t *testing.T, fairlead, dir, port string) (address string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, fairlead, "ui", "-f", dir)
+	cmd := exec.CommandContext(ctx, fairlead, "ui", "-f", dir, "--port", port)
 	cmd.Dir = "../.."
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Stderr = os.Stderr
@@ -80,17 +89,18 @@ func serve(t *testing.T, fairlead, dir string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		_ = cmd.Wait() // it was interrupted
 	})
+	t.Cleanup(stop)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	_, rest, found := strings.Cut(line, "the page is ")
-	address, _, _ := strings.Cut(rest, "/now,")
+	address, _, _ = strings.Cut(rest, "/now,")
 	if err != nil || !found {
 		t.Fatalf("%q, %v", line, err)
 	}
-	return address
+	return address, stop
 }
 
 // quiet fails the test if a script of the page fails, something opens a dialog, or the policy of the page refuses something.
@@ -218,6 +228,27 @@ func TestThePageFollowsFiles(t *testing.T) {
 		chromedp.Navigate(address+"/now"), chromedp.WaitReady("main"), chromedp.Evaluate(`document.querySelector("main").textContent.includes("added.yaml")`, &kept))
 	if !kept {
 		t.Error("the page does not say which file cannot be read")
+	}
+}
+
+// TestThePageComesBack: the command ends, a file changes, and the command starts again. The page shows it without a reload.
+func TestThePageComesBack(t *testing.T) {
+	ctx := browse(t)
+	fairlead, dir := binary(t), samples(t)
+	address, stop := serveAt(t, fairlead, dir, "0")
+	run(ctx, t, "open", network.Enable(), runtime.Enable(), chromedp.Navigate(address+"/routes"), chromedp.Evaluate(`marker = 1`, nil))
+	stop()
+	added := strings.NewReplacer("hostile.example.com", "back.example.com", "name: hostile", "name: back").Replace(hostile)
+	added = regexp.MustCompile(`, annotations: \{[^}]*\}`).ReplaceAllString(added, "")
+	if err := os.WriteFile(filepath.Join(dir, "back.yaml"), []byte(added), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serveAt(t, fairlead, dir, address[strings.LastIndex(address, ":")+1:])
+	var kept bool
+	run(ctx, t, "again", chromedp.Poll(`document.querySelector("main").textContent.includes("back.example.com")`, nil, chromedp.WithPollingTimeout(time.Minute)),
+		chromedp.Evaluate(`marker === 1`, &kept))
+	if !kept {
+		t.Error("the page was loaded anew")
 	}
 }
 
