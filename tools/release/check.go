@@ -22,7 +22,8 @@ type release struct {
 	commit  string
 	at      time.Time // of the commit, for every timestamp in the release
 	notes   string
-	// downloads is the address below which the files are published, each version in a folder of its own.
+	// downloads is the address below which the files are published, each version in a folder of its own. Without it, there is no
+	// manifest for krew, which could install nothing.
 	downloads string
 }
 
@@ -56,7 +57,7 @@ func check(ctx context.Context, tree, version string) (release, error) {
 	if err != nil {
 		return release{}, fmt.Errorf("reading the time of commit %s: %w", commit, err)
 	}
-	return release{tree, version, commit, time.Unix(at, 0).UTC(), notes, downloads}, nil
+	return release{tree, version, commit, time.Unix(at, 0).UTC(), notes, ""}, nil
 }
 
 // git returns the output of a git command in the tree, without the line break at its end.

@@ -26,7 +26,7 @@ import (
 // trial is a release of this tree that nothing was compiled for.
 func trial() release {
 	at := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
-	return release{tree: "../..", version: "v1.2.3", commit: "abc", at: at, notes: "notes", downloads: downloads}
+	return release{tree: "../..", version: "v1.2.3", commit: "abc", at: at, notes: "notes", downloads: "https://downloads.example/fairlead"}
 }
 
 func binaries() []binary {

@@ -11,9 +11,6 @@ import (
 // This file writes the manifest with which krew installs the binary as a plugin of kubectl:
 // https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/.
 
-// downloads is where the files of releases are downloaded by default, each version in a folder of its own.
-const downloads = source + "/releases/download"
-
 // krewPlugin is a manifest. JSON is YAML, too.
 type krewPlugin struct {
 	APIVersion string            `json:"apiVersion"`
@@ -37,8 +34,12 @@ type krewPlatform struct {
 	Bin      string                       `json:"bin"`
 }
 
-// krew returns the manifest for the archives of binaries. Its name is that of the plugin, as krew wants it.
-func (r release) krew(binaries []binary, archives []file) (file, error) {
+// krew returns the manifest for the archives of binaries, or none without an address of downloads. Its name is that of the plugin, as
+// krew wants it.
+func (r release) krew(binaries []binary, archives []file) ([]file, error) {
+	if r.downloads == "" {
+		return nil, nil
+	}
 	plugin := krewPlugin{"krew.googlecontainertools.github.com/v1alpha2", "Plugin", map[string]string{"name": "fairlead"},
 		krewSpec{Version: r.version, Homepage: source, Short: "Explain and plan what Ingresses do to load balancers",
 			Description: "Prints which Ingress answers a request and why, the load balancers and what is\n" +
@@ -47,7 +48,7 @@ func (r release) krew(binaries []binary, archives []file) (file, error) {
 	for i, b := range binaries {
 		uri, err := url.JoinPath(r.downloads, path.Join(r.version, archives[i].name))
 		if err != nil {
-			return file{}, fmt.Errorf("the address of downloads: %w", err)
+			return nil, fmt.Errorf("the address of downloads: %w", err)
 		}
 		plugin.Spec.Platforms = append(plugin.Spec.Platforms, krewPlatform{
 			Selector: map[string]map[string]string{"matchLabels": {"os": b.os, "arch": b.arch}},
@@ -55,5 +56,5 @@ func (r release) krew(binaries []binary, archives []file) (file, error) {
 		})
 	}
 	data, err := json.MarshalIndent(plugin, "", "  ")
-	return file{name: "fairlead.yaml", data: append(data, '\n')}, err
+	return []file{{name: "fairlead.yaml", data: append(data, '\n')}}, err
 }

@@ -31,9 +31,14 @@ func TestKrewInstallsTheBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := r.krew(made, archives)
+	manifests, err := r.krew(made, archives)
 	if err != nil {
 		t.Fatal(err)
+	}
+	manifest := manifests[0]
+	r.downloads = ""
+	if none, err := r.krew(made, archives); err != nil || len(none) > 0 {
+		t.Errorf("without an address of archives: %v, %v", none, err)
 	}
 	dir, root := t.TempDir(), t.TempDir()
 	for _, f := range []file{manifest, archives[0], {name: "another.tar.gz", data: archives[1].data}} {
@@ -53,7 +58,7 @@ func TestKrewInstallsTheBinary(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), plugin).Output(); err != nil || !strings.HasPrefix(string(out), "it is "+plugin) {
 		t.Errorf("%v: %s", err, out)
 	}
-	if want := "https://fairlead.dev/fairlead/releases/download/v1.2.3/" + archives[0].name; !strings.Contains(string(manifest.data), want) {
+	if want := "https://downloads.example/fairlead/v1.2.3/" + archives[0].name; !strings.Contains(string(manifest.data), want) {
 		t.Errorf("the manifest does not name %s:\n%s", want, manifest.data)
 	}
 }

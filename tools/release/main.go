@@ -16,7 +16,7 @@ import (
 func main() {
 	tree := flag.String("tree", "../..", "the repository")
 	version := flag.String("version", "", "the version, such as v1.2.3")
-	from := flag.String("downloads", downloads, "the address below which the files are published, for krew")
+	from := flag.String("downloads", "", "the address below which the files are published; unset: without a manifest for krew")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, *tree, *version, *from)
@@ -77,7 +77,7 @@ func (r release) files(ctx context.Context, platforms []platform) ([]file, error
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, image, chart, sbom, plugin, r.releaseNotes())
+	files = append(append(files, image, chart, sbom), append(plugin, r.releaseNotes())...)
 	return append(files, checksums(files)), nil
 }
 

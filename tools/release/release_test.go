@@ -142,6 +142,7 @@ func TestTwoReleasesOfACommitAreEqual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.downloads = "https://downloads.example/fairlead"
 		if releases[i], err = r.files(t.Context(), []platform{here}); err != nil {
 			t.Fatal(err)
 		}
