@@ -368,6 +368,13 @@ type side struct {
 	places   manifests.Places // of the objects in files
 	state    *saved.State     // nil for objects
 	live     bool             // with the objects of a cluster
+	made     *made            // of the objects as they are, if they were compiled
+}
+
+// made is what compiling objects makes, if no load balancer exists.
+type made struct {
+	tables []*precedence.Table
+	notes  []diag.Diagnostic
 }
 
 // print prints a report on what changes with this configuration.
@@ -512,6 +519,9 @@ func (s side) tables(
 		tables, err := s.state.Read()
 		return tables, nil, err
 	}
+	if s.made != nil {
+		return s.made.tables, s.made.notes, nil
+	}
 	programs, diagnostics, err := s.programs(cmd, with, nil)
 	return program.TablesOf(programs), diagnostics, err
 }
@@ -540,12 +550,18 @@ func (s side) compileAssuming(
 	if err := source.AddToBoth(&s.objects, &ingress.Objects{}, missing); err != nil {
 		return nil, nil, nil, err
 	}
+	s.made = nil
 	tables, notes, err = s.tables(cmd, with)
 	return tables, namesOf(s.objects.Secrets[known:]), notes, err
 }
 
 // saved returns the configuration as a state, with the missing Secrets and without them.
 func (s side) saved(cmd *cobra.Command, with access.Clouds) (saved.State, error) {
+	bare, notes, err := s.tables(cmd, with)
+	if err != nil {
+		return saved.State{}, err
+	}
+	s.made = &made{bare, notes}
 	tables, assumed, _, err := s.compileAssuming(cmd, with)
 	if err != nil {
 		return saved.State{}, err
@@ -556,9 +572,8 @@ func (s side) saved(cmd *cobra.Command, with access.Clouds) (saved.State, error)
 	if out.Tables = saved.TablesOf(tables); len(assumed) == 0 {
 		return out, nil
 	}
-	bare, _, err := s.tables(cmd, with)
 	out.TablesWithoutAssumed = saved.TablesOf(bare)
-	return out, err
+	return out, nil
 }
 
 // named returns the existing Secrets that an Ingress or a Backend names.

@@ -236,6 +236,9 @@ func planFiles(
 	for i, p := range programs {
 		programs[i].Known = before.Settings[p.Plan.Key]
 	}
+	if err == nil && len(before.Observed) == 0 {
+		compiled.made = &made{program.TablesOf(programs), diagnostics}
+	}
 	return planned{
 		side: compiled, programs: programs, diagnostics: diagnostics, problems: problems,
 	}, err
