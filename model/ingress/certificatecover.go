@@ -56,6 +56,16 @@ func (c *cover) serves(listed routing.Host) bool {
 	return ok || len(c.below[listed]) > 0
 }
 
+// unanswered returns the listed hosts that cover no host of the Ingress.
+func (c *cover) unanswered(listed []string) (out []string) {
+	for _, l := range listed {
+		if !c.serves(routing.Host(l)) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // A cover holds the hosts of an Ingress that its entries of spec.tls may cover.
 type cover struct {
 	hosts []routing.Host

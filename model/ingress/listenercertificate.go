@@ -35,15 +35,70 @@ func (e entry) reportUnused() {
 	}
 }
 
-// certificates chooses a certificate for each covered host that has one.
-func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
+// unanswered finds the certificates of listed hosts for which the Ingress has no answer, where a dialect attaches all: its
+// controller searches for them, too (computeIngressInferredTLSCertARNs in its pkg/ingress/model_build_listener.go).
+func (e entry) unanswered() map[routing.Host]certificateUse {
+	if !searchesUnanswered(e.class) || len(e.Settings.Certificates) > 0 {
+		return nil
+	}
+	var found []covered
+	for _, listed := range e.covers.unanswered(e.Hosts) {
+		if len(e.inCloud[listed]) > 0 {
+			found = append(found, covered{routing.Host(listed), listed})
+		}
+	}
+	return e.fromCloud(found)
+}
+
+// searchesUnanswered reports whether a class has certificates of listed hosts for which an Ingress has no answer.
+func searchesUnanswered(c *Class) bool {
+	return frontEnds[c.Dialect].allCertificates && c.DiscoversCertificates()
+}
+
+// certificates chooses a certificate for each covered host that has one. before has those of entries before this one.
+func (e entry) certificates(covered []covered, before map[routing.Host]certificateUse) map[routing.Host]certificateUse {
 	switch {
 	case e.SecretName != "":
 		return e.fromSecret(covered)
 	case len(e.Settings.Certificates) > 0:
 		return e.fromNames(covered)
+	case len(e.Hosts) == 0 && searchesUnanswered(e.class):
+		return e.fromBefore(covered, before)
 	}
 	return e.fromCloud(covered)
+}
+
+// fromBefore uses the first certificate that was found for a listed host, for the hosts that no entry lists.
+func (e entry) fromBefore(covered []covered, before map[routing.Host]certificateUse) map[routing.Host]certificateUse {
+	listed := map[routing.Host]bool{}
+	for _, t := range e.TLSEntries() {
+		if len(t.Hosts) > 0 {
+			for _, c := range e.covers.coveredBy(t.Hosts) {
+				listed[c.host] = true
+			}
+		}
+	}
+	var first certificateUse
+	for _, host := range slices.Backward(e.covers.hosts) {
+		if use, ok := before[host]; ok {
+			first = use
+		}
+	}
+	if first.id == "" && len(e.MemberListeners.unanswered) > 0 {
+		first = e.MemberListeners.unanswered[0]
+	}
+	uses := map[routing.Host]certificateUse{}
+	for _, c := range covered {
+		switch {
+		case listed[c.host]:
+		case first.id == "":
+			e.reportSecure(diag.Error, diag.CertificateMissing, e.field, "no certificate was found for a host of the Ingress, so "+
+				describeHost(c.host)+" is left out of HTTPS")
+		default:
+			uses[c.host] = certificateUse{first.id, e.Source().At(e.field), first.beside}
+		}
+	}
+	return uses
 }
 
 // fromNames uses the certificates that the annotation names, the first of them for every host. All

@@ -72,6 +72,8 @@ type MemberListeners struct {
 	plain     []int32                         // HTTP ports on which the member is served
 	claimed   []int32                         // HTTPS ports on which the member is served
 	uses      map[routing.Host]certificateUse // certificates on the HTTPS ports
+	// certificates for listed hosts for which the Ingress has no answer, where a dialect attaches them
+	unanswered []certificateUse
 	// why the member may not use a certificate; "" if it may
 	refused map[routing.CertificateID]string
 	// certificates of the cloud, and whether they have names for hosts of other namespaces

@@ -56,6 +56,7 @@ func CertificateHosts(s Snapshot) []string {
 		return nil
 	}
 	x := newIndex(Objects{Namespaces: s.Namespaces})
+	all := searchesUnanswered(&s.Class)
 	var ask []string
 	for _, m := range s.Members {
 		if len(m.Settings.Certificates) > 0 {
@@ -68,12 +69,15 @@ func CertificateHosts(s Snapshot) []string {
 			if t.SecretName != "" {
 				continue
 			}
+			if all {
+				ask = append(ask, covers.unanswered(t.Hosts)...)
+			}
 			covered := covers.coveredBy(t.Hosts)
 			if covers.given += len(covered); covers.given > maxCovered {
 				break // this is reported when certificates are chosen
 			}
 			for _, c := range covered {
-				if c.listed != "" {
+				if c.listed != "" && !(all && len(t.Hosts) == 0) {
 					ask = append(ask, c.listed)
 				}
 			}

@@ -169,7 +169,10 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 	for i, t := range o.Member.TLSEntries() {
 		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
 		e.reportUnused()
-		covered := o.covers.coveredBy(t.Hosts)
+		covered, unanswered := o.covers.coveredBy(t.Hosts), e.unanswered()
+		for _, host := range slices.Sorted(maps.Keys(unanswered)) {
+			o.unanswered = append(o.unanswered, unanswered[host])
+		}
 		if len(covered) == 0 {
 			continue
 		}
@@ -180,7 +183,7 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 					"have fewer entries", maxCovered))
 			break
 		}
-		found := e.certificates(covered)
+		found := e.certificates(covered, uses)
 		for _, c := range covered {
 			use, ok := found[c.host]
 			if !ok {
@@ -197,7 +200,7 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 }
 
 // attach adds certificates to ports. If an older Ingress has a certificate for a host, that one is
-// kept for the host.
+// kept for the host, unless a dialect attaches all.
 func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	for _, port := range ports {
 		at := o.ports[port]
@@ -211,18 +214,26 @@ func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificat
 			switch {
 			case !taken:
 				at.by[host] = use
-			case before.id != use.id:
+			case before.id != use.id && !frontEnds[o.class.Dialect].allCertificates:
 				o.reportSecond(host, use, before)
 				continue
 			}
-			own = append(append(own, use.id), use.beside...)
-			if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
-				c := o.known[use.id]
-				o.asked[from], c.Origin = true, append(c.Origin, use.source)
-			}
+			own = o.bring(own, use)
+		}
+		for _, use := range o.unanswered {
+			own = o.bring(own, use)
 		}
 		o.take(at, own)
 	}
+}
+
+// bring adds the certificates of a use to those that a member brings, and records who asked for the first one.
+func (o *MemberListeners) bring(own []routing.CertificateID, use certificateUse) []routing.CertificateID {
+	if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
+		c := o.known[use.id]
+		o.asked[from], c.Origin = true, append(c.Origin, use.source)
+	}
+	return append(append(own, use.id), use.beside...)
 }
 
 // take attaches certificates of a member to a port. The first one of the first member is the default certificate. Where

@@ -72,7 +72,12 @@ type listener struct {
 	https    bool
 	rules    []rule
 	fallback rule // without conditions and transforms
+	// certificates are ARNs: the first one is the default, and all are in the list of the others, too.
+	certificates []string
 }
+
+// Certificates returns the certificates of a port, the default one first.
+func (g Group) Certificates(port int32) []string { return g.listeners[port].certificates }
 
 // An Answer is the end of a request, in one of these forms:
 //
@@ -351,7 +356,12 @@ func (b *builder) discover(m *member) error {
 			_, below, _ := strings.Cut(host, ".")
 			return domain == host || domain == "*."+below
 		}
-		found := slices.ContainsFunc(b.Certificates, serves)
+		found := false
+		for _, domain := range b.Certificates {
+			if serves(domain) {
+				m.certificates, found = append(m.certificates, "cert:"+domain), true
+			}
+		}
 		for arn, domains := range b.issued {
 			if slices.ContainsFunc(domains, serves) {
 				m.certificates, found = append(m.certificates, arn), true
@@ -414,7 +424,7 @@ func (b *builder) sslRedirect(g Group) (int32, error) {
 // type. A listener that redirects builds none, so that their faults do not fail the group
 // (model_build_listener_rules.go:19-86, model_build_listener.go:71-101).
 func (b *builder) buildListener(port int32, https bool, redirectTo int32) (listener, error) {
-	l := listener{https: https, fallback: rule{action: missing("404", "")}}
+	l := listener{https: https, fallback: rule{action: missing("404", "")}, certificates: b.certificatesOf(port)}
 	if redirectTo != 0 && !https {
 		to, protocol := strconv.Itoa(int(redirectTo)), "HTTPS"
 		l.fallback.action = action{Type: "redirect", RedirectConfig: &redirect{Port: &to, Protocol: &protocol, StatusCode: "HTTP_301"}}
@@ -456,4 +466,16 @@ func (b *builder) buildListener(port int32, https bool, redirectTo int32) (liste
 	}
 	optimise(port, https, l.rules)
 	return l, nil
+}
+
+// certificatesOf merges the certificates of the members of a port, each once (mergeListenPortConfigs, model_builder.go:387).
+func (b *builder) certificatesOf(port int32) (out []string) {
+	for _, m := range b.members {
+		for _, arn := range m.certificates {
+			if m.ports[port] && !slices.Contains(out, arn) {
+				out = append(out, arn)
+			}
+		}
+	}
+	return out
 }

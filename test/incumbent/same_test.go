@@ -1,7 +1,7 @@
 package incumbent_test
 
 import (
-	"cmp"
+	stdcmp "cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -158,7 +159,7 @@ func said(b model.Built, r routing.Request) string {
 	text := signIn(a.Auth)
 	switch {
 	case a.Fixed != nil:
-		kind := cmp.Or(a.Fixed.ContentType, "-")
+		kind := stdcmp.Or(a.Fixed.ContentType, "-")
 		if a.Fixed.Body == "" && (a.Fixed.ContentType == "" || a.Fixed.Status == 404) {
 			return text + strconv.Itoa(a.Fixed.Status)
 		}
@@ -280,6 +281,12 @@ func TestTheDialectAnswersAsTheController(t *testing.T) {
 				continue
 			}
 			w.witnesses(t, *seed+i, name, counts)
+			for _, l := range built.LoadBalancer.Listeners {
+				if diff := cmp.Diff(w.certificates(name, l.Port), l.Certificates); diff != "" {
+					t.Errorf("seed %d, group %s: port %d has other certificates (-controller +dialect):\n%s", *seed+i, name, l.Port, diff)
+				}
+				counts["certificates"] += len(l.Certificates)
+			}
 			for _, r := range c.Requests(*seed+i, 60) {
 				if !strings.HasPrefix(r.Path, "/") {
 					continue // no client sends it
@@ -328,6 +335,71 @@ func (w world) changes(group string) bool {
 	})
 }
 
+// TestListenersHaveTheCertificatesOfTheController: all that members name or that are found for a host, and the first of the
+// first member by default.
+func TestListenersHaveTheCertificatesOfTheController(t *testing.T) {
+	const head = "group.name: g\nlisten-ports: [{\"HTTPS\":443}]\n"
+	two := strings.Replace(arn, "/1", "/2", 1)
+	for name, c := range map[string]struct {
+		ingresses []string
+		want      []lb.CertificateID
+	}{
+		"two Ingresses name different ones for a host": {
+			[]string{head + "certificate-arn: " + two + "\nhost a.example.com\nPrefix / a:80", head + "certificate-arn: " + arn + "\nhost a.example.com\nPrefix /b b:81"},
+			[]lb.CertificateID{lb.CertificateID(two), arn},
+		},
+		"one names one, and one has it found": {
+			[]string{head + "certificate-arn: " + arn + "\nhost a.example.com\nPrefix / a:80", head + "host a.example.com\nPrefix /b b:81"},
+			[]lb.CertificateID{arn, "cert:*.example.com"},
+		},
+		"spec.tls lists a host without a rule": {
+			[]string{head + "tls b.example.org\nhost a.example.com\nPrefix / a:80"}, []lb.CertificateID{"cert:*.example.com", "cert:b.example.org"},
+		},
+		"only spec.tls names a host": {[]string{head + "tls b.example.org\ndefault a:80"}, []lb.CertificateID{"cert:b.example.org"}},
+		"a condition is on another host": {
+			[]string{head + `conditions.a: [{"field":"host-header","hostHeaderConfig":{"values":["b.example.org"]}}]` + "\nhost a.example.com\nPrefix / a:80"},
+			[]lb.CertificateID{"cert:*.example.com"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ingresses []*networkingv1.Ingress
+			for i, text := range c.ingresses {
+				ingresses = append(ingresses, ingress(fmt.Sprintf("default/i%d", i), text))
+			}
+			all := cluster(ingresses...)
+			all.Certificates = append(all.Certificates, "b.example.org")
+			w := compile(t, simple(all))
+			if diff := cmp.Diff(c.want, w.certificates("g", 443)); diff != "" {
+				t.Errorf("the controller's are others (-want +got):\n%s%v", diff, w.fails)
+			}
+			at := slices.IndexFunc(w.builds["g"].LoadBalancer.Listeners, func(l lb.Listener) bool { return l.Port == 443 })
+			if at < 0 {
+				t.Fatalf("port 443 is closed: %v, %v", w.refused, w.builds["g"].Diagnostics)
+			}
+			if diff := cmp.Diff(c.want, w.builds["g"].LoadBalancer.Listeners[at].Certificates); diff != "" {
+				t.Errorf("the dialect's are others (-want +got):\n%s", diff)
+			}
+			for _, host := range []string{"a.example.com", "b.example.org"} {
+				r := routing.Request{Port: 443, Host: host, Path: "/", Method: "GET", Source: netip.MustParseAddr("198.51.100.1")}
+				if want, got := normal(w.groups["g"].Answer(r)), said(w.builds["g"], r); want != got {
+					t.Errorf("the controller answers %s with %s, and the dialect with %s", host, want, got)
+				}
+			}
+		})
+	}
+}
+
+// certificates returns those of the controller's listener, the default one first, and the others sorted.
+func (w world) certificates(group string, port int32) (out []lb.CertificateID) {
+	for _, arn := range w.groups[group].Certificates(port) {
+		out = append(out, lb.CertificateID(arn))
+	}
+	if len(out) > 0 {
+		slices.Sort(out[1:])
+	}
+	return out
+}
+
 // witnesses checks that a request shows each change. In a group, an Ingress does not know the others.
 func (w world) witnesses(t *testing.T, seed uint64, group string, counts map[string]int) {
 	for _, reading := range w.readings[group] {
@@ -343,7 +415,7 @@ func (w world) witnesses(t *testing.T, seed uint64, group string, counts map[str
 			}
 			port, _ := strconv.ParseInt(at.Port(), 10, 32)
 			r := routing.Request{Port: int32(port), Host: at.Hostname(), Path: at.Path, Method: v.Request.Method, Header: v.Request.Headers,
-				Query: at.Query(), Source: netip.MustParseAddr(cmp.Or(v.Request.Source, "198.51.100.1"))}
+				Query: at.Query(), Source: netip.MustParseAddr(stdcmp.Or(v.Request.Source, "198.51.100.1"))}
 			want, got := normal(w.groups[group].Answer(r)), said(w.builds[group], r)
 			switch {
 			case want != got:

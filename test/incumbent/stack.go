@@ -49,12 +49,11 @@ type balancer struct {
 
 type wantedListener struct {
 	listener
-	port         int32
-	certificates []string // the first one is the default, and all are in the list of the others, too
-	policy       string
-	attributes   map[string]string
-	tags         map[string]string
-	v4, v6       []string // ranges that may connect
+	port       int32
+	policy     string
+	attributes map[string]string
+	tags       map[string]string
+	v4, v6     []string // ranges that may connect
 
 	arn string
 }
@@ -230,13 +229,6 @@ func (s *stack) listener(port int32, l listener) (*wantedListener, error) {
 	}
 	if out.policy == "" {
 		out.policy = "ELBSecurityPolicy-2016-08" // --default-ssl-policy
-	}
-	for _, m := range on {
-		for _, arn := range m.certificates {
-			if !slices.Contains(out.certificates, arn) {
-				out.certificates = append(out.certificates, arn)
-			}
-		}
 	}
 	return out, nil
 }

@@ -108,8 +108,7 @@ func (r *reader) certificates() {
 }
 
 // discovered returns the hosts whose certificates are searched for: those of rules and of spec.tls
-// (model_build_listener.go), and of conditions, which the controller serves with those. Rules without a
-// host and the default backend are served with them.
+// (model_build_listener.go). Hosts of conditions, rules without a host and the default backend are served with them.
 func (r *reader) discovered(asked []networkingv1.IngressTLS) []networkingv1.IngressTLS {
 	var hosts []string
 	known := map[string]bool{}
@@ -120,14 +119,16 @@ func (r *reader) discovered(asked []networkingv1.IngressTLS) []networkingv1.Ingr
 			hosts = append(hosts, host)
 		}
 	}
-	for _, rule := range r.out.Ingress.Spec.Rules {
+	for _, rule := range r.Spec.Rules {
 		add(rule.Host)
-		anyHost = anyHost || rule.Host == ""
 	}
 	for _, t := range asked {
 		for _, host := range t.Hosts {
 			add(host)
 		}
+	}
+	for _, rule := range r.out.Ingress.Spec.Rules {
+		anyHost = anyHost || !known[rule.Host]
 	}
 	if len(hosts) == 0 {
 		r.say(dialect.Verdict{Key: Prefix + "listen-ports", Outcome: dialect.Refused, Message: "there is no host to find a " +
