@@ -214,7 +214,8 @@ func (r *reader) noteRedirect(theirs, host string, p networkingv1.HTTPIngressPat
 
 // wrote remembers a path that was written, and what is changed of the requests to its backend.
 func (r *reader) wrote(to networkingv1.IngressBackend, host string, w writtenPath) {
-	if to.Resource != nil { // a Service may have its name
+	unmet := host == "" && len(w.globs)+len(w.expressions) > 0 // no host fulfils its conditions
+	if to.Resource != nil && !unmet {                          // a Service may have its name
 		for _, c := range r.pending[to.Resource.Name] {
 			c.host, c.path, c.when, c.after = host, w.path, w.when, len(r.written)
 			r.note(c)

@@ -129,7 +129,17 @@ func (r *reader) requestOf(c change) (compare.Request, bool) {
 		}
 		return false
 	}
-	return out, len(insecure) > 0 && try("http", insecure[0]) || len(secure) > 0 && try("https", secure[0])
+	for _, port := range insecure {
+		if try("http", port) {
+			return out, true
+		}
+	}
+	for _, port := range secure { // a redirect in front may lead to itself on one of them
+		if try("https", port) {
+			return out, true
+		}
+	}
+	return out, false
 }
 
 // free returns a path of a change that no path before it in the Ingress has.
@@ -375,15 +385,18 @@ func ofGlobs(globs []string) string {
 	return strings.NewReplacer("*", "", "?", "x").Replace(globs[0])
 }
 
-// exampleOf returns a host that globs or expressions match.
+// exampleOf returns a host that globs or expressions match; "" if there is none.
 func (r *reader) exampleOf(globs, expressions []string) string {
 	if len(globs) > 0 {
 		return globs[0]
 	}
 	host, known := r.examples[expressions[0]]
 	if !known {
-		host, _ = r.textOf([]*language.Language{language.New(expressions[0])}, nil)
-		host = strings.ToLower(host)
+		of := language.New(expressions[0])
+		if host, known = r.textOf([]*language.Language{of, language.New(anyHostName)}, nil); !known {
+			host, _ = r.textOf([]*language.Language{of}, nil)
+			host = strings.ToLower(host)
+		}
 		r.examples[expressions[0]] = host
 	}
 	return host
