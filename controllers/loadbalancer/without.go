@@ -700,12 +700,39 @@ func (a *answers) table(t *precedence.Table) *precedence.Table {
 		})
 	}
 	for _, d := range t.Defaults {
+		if len(d.Ports) == 0 { // it is for the hosts of its Ingress alone, on any port
+			if action, served := a.onAnyPort(d.Source, d.Action); served {
+				d.Action = action
+				c.Defaults = append(c.Defaults, d)
+			}
+			continue
+		}
 		a.split(d.Source, d.Action, d.Ports, func(action routing.Action, ports []int32) {
 			d.Action, d.Ports = action, ports
 			c.Defaults = append(c.Defaults, d)
 		})
 	}
 	return precedence.New(c)
+}
+
+// onAnyPort returns the action of a default that is for no port in particular, and false if it is left out. If it has
+// another action than the one that is asked for on some ports, it has that of the lowest.
+func (a *answers) onAnyPort(source diag.Source, asked routing.Action) (routing.Action, bool) {
+	var first *answered // with another action
+	leftOut := false
+	for at, other := range a.actions {
+		switch {
+		case at.source != source:
+		case other == nil:
+			leftOut = true
+		case first == nil || at.port < first.port:
+			first = &at
+		}
+	}
+	if first != nil {
+		return a.actions[*first].Routing(), true
+	}
+	return asked, !leftOut
 }
 
 // split calls add with the actions of a route, each with its ports.
