@@ -205,6 +205,8 @@ func (w *World) Differences(q Question) []Cause {
 	theirs.CrossOrigin = own.CrossOrigin
 	switch {
 	case refused || !theirs.Equal(own):
+	case q.Secure && !w.overTLS(q.Hostname()): // there is no certificate for the host
+		return nil
 	case a.at != nil && a.at.of != nil && a.at.of.answers() && len(a.at.of.cors.origins) > 0:
 		return []Cause{{a.Of, Prefix + "cors-allow-origin"}}
 	default:
