@@ -51,6 +51,8 @@ const (
 	ByRefused     = "refused"             // an Ingress that is not served has the request
 	ByAlias       = "alias"               // an Ingress that is not served gives the host its alias
 	ByCase        = "case"                // it ignores the case of paths, and the class does not
+	ByServer      = "server"              // a server of http-snippet answers over HTTP
+	ByServerElse  = "server elsewhere"    // also for hosts and paths of no Ingress
 	ByHeaders     = "headers"             // its own answers have no headers for other origins
 )
 
@@ -91,6 +93,20 @@ func (q Question) header(name string) (string, bool) {
 
 // Answer answers a request.
 func (w *World) Answer(q Question) Answer {
+	a := w.inside(q)
+	if w.Config.ToHTTPS == 0 || q.Secure || a.Status == 400 {
+		return a
+	}
+	by := ByServer
+	if a.Of == "" {
+		by = ByServerElse
+	}
+	return Answer{Status: w.Config.ToHTTPS, Location: "https://" + strings.TrimSuffix(q.Hostname(), ".") + q.target(), Of: a.Of, at: a.at,
+		Via: []Cause{{a.Of, by}}}
+}
+
+// inside answers a request to the ports for Ingresses.
+func (w *World) inside(q Question) Answer {
 	q = w.front.pass(q)
 	uri, ok := normalise(q.Path)
 	if q.Secure && w.Config.RejectHandshake && w.serverOf(strings.TrimSuffix(q.Hostname(), ".")).host == catchAll {

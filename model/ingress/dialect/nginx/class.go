@@ -28,6 +28,14 @@ const (
 
 // readClass reads the class.
 func (w *World) readClass() {
+	w.readFront()
+	if w.Config.ToHTTPS > 0 && (w.front.certificates == "" || w.front.again) { // its port may be one that clients do not reach
+		w.Config.ToHTTPS = 0
+		w.Config.Keys = append(slices.Clone(w.Config.Keys), Key{"http-snippet", restricting["http-snippet"], true})
+	}
+}
+
+func (w *World) readFront() {
 	if w.class.NGINX == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package nginx
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ type Config struct {
 	BlockCIDRs        []netip.Prefix // of all servers
 	risk              int            // the most that annotations may have
 	HSTS              string         // the header of answers over HTTPS; "" for none
+	ToHTTPS           int            // the code with which a server of http-snippet leads requests over HTTP to HTTPS; 0 for none
 	// Verdicts of keys, by name.
 	Keys []Key
 }
@@ -65,6 +67,9 @@ func ReadConfig(data map[string]string) Config {
 	c.Allow, c.Deny = rangesOf(data["whitelist-source-range"]), rangesOf(data["denylist-source-range"])
 	c.BlockCIDRs = rangesOf(data["block-cidrs"])
 	c.HSTS = hsts(data)
+	if found := serverToHTTPS.FindStringSubmatch(strings.TrimSpace(data["http-snippet"])); found != nil {
+		c.ToHTTPS, _ = strconv.Atoi(found[1])
+	}
 	for name := range data {
 		if k, told := keyOf(name, data[name]); told {
 			c.Keys = append(c.Keys, k)
@@ -73,6 +78,10 @@ func ReadConfig(data map[string]string) Config {
 	slices.SortFunc(c.Keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	return c
 }
+
+// serverToHTTPS is the http-snippet of deploy/static/provider/aws/nlb-with-tls-termination/deploy.yaml, where port 80 of the Service,
+// which ends TLS, leads there.
+var serverToHTTPS = regexp.MustCompile(`^server\s*\{\s*listen\s+\d+\s*;\s*return\s+(30[1278])\s+https://\$host\$request_uri\s*;\s*\}$`)
 
 // hsts returns the header Strict-Transport-Security (rootfs/etc/nginx/lua/lua_ingress.lua).
 func hsts(data map[string]string) string {

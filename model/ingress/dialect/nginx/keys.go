@@ -59,18 +59,19 @@ var restricting = map[string]string{
 	"modsecurity-snippet":          "an ALB has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
 	"ssl-reject-handshake":         "",
 	"main-snippet":                 "it is configuration of nginx, which can do anything",
-	"http-snippet":                 "it is configuration of nginx, which can do anything",
-	"server-snippet":               "it is configuration of nginx, which can do anything",
-	"location-snippet":             "it is configuration of nginx, which can do anything",
-	"stream-snippet":               "",
-	"auth":                         "",
+	"http-snippet": "it is configuration of nginx, which can do anything (a server that leads all to HTTPS is read if the Service " +
+		"ends TLS)",
+	"server-snippet":   "it is configuration of nginx, which can do anything",
+	"location-snippet": "it is configuration of nginx, which can do anything",
+	"stream-snippet":   "",
+	"auth":             "",
 }
 
 // keyOf says what becomes of a key, and whether there is anything to say.
 func keyOf(name, value string) (Key, bool) {
 	k := Key{Name: name}
 	if why, known := restricting[name]; known {
-		off := value == "" || value == "false"
+		off := value == "" || value == "false" || name == "http-snippet" && serverToHTTPS.MatchString(strings.TrimSpace(value))
 		k.Message, k.Refused = why, why != "" && !off
 		return k, k.Refused
 	}

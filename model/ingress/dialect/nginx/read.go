@@ -413,7 +413,7 @@ func (r *writer) others(host string, l *location, field string) []variant {
 	case l.rewrites() && isURL(m.rewrite):
 		return []variant{{spec: v1alpha1.BackendSpec{Redirect: r.redirectTo(&redirect{m.rewrite, "rewrite-target", 302})}}}
 	}
-	redirects := !l.plain && !r.exempt(l) && (m.force || m.sslRedirect && r.World.secure(host))
+	redirects := r.Config.ToHTTPS > 0 || !l.plain && !r.exempt(l) && (m.force || m.sslRedirect && r.World.secure(host))
 	switch {
 	case redirects && r.covered(host):
 		r.secure = true

@@ -36,6 +36,9 @@ var changed = map[string]string{
 	ByAlias:   "the host is an alias that an Ingress gives it that is refused: its star stands for any number of labels with ingress-nginx",
 	ByCase: "ingress-nginx ignores the case of paths of this host, as one of its Ingresses has use-regex or rewrite-target, and " +
 		"`nginx.caseFolding` of the class does not",
+	ByServer: "an ALB redirects with 301, and lets ACME challenges through: clients may send GET for POST",
+	ByServerElse: "a server of `http-snippet` redirects requests over HTTP to HTTPS, also for hosts and paths that no Ingress names: an " +
+		"ALB answers 404",
 	ByHeaders: "an ALB sends the headers of enable-cors with all answers, and ingress-nginx with those for paths of Ingresses: not with " +
 		"redirects to a path with a slash, or for app-root, or with 404",
 	Prefix + "enable-cors": "an ALB redirects preflight requests over HTTP to HTTPS, where browsers give up, and ingress-nginx answers " +
@@ -62,6 +65,7 @@ var changed = map[string]string{
 var byItself = map[string]string{ByNormalising: "spec.rules[].http.paths[].path", ByHost: "spec.rules[].host", ByDefaultTLS: "spec.tls",
 	ByOtherTLS: "spec.tls", ByRefused: "spec.rules", ByAlias: "spec.rules[].host", ByFront: "spec.tls",
 	ByCase:   "spec.rules[].http.paths[].path",
+	ByServer: "ConfigMap http-snippet", ByServerElse: "ConfigMap http-snippet",
 	ByStatus: "spec.defaultBackend", ByHeaders: "spec.rules", ByForwarded: "ConfigMap use-forwarded-headers"}
 
 // showAll gives the changes of all Ingresses requests that show them. What nginx does by itself is told once, of the first Ingress
@@ -113,7 +117,8 @@ func (w *World) refuseChanged() (found bool) {
 
 // isCommon reports whether a verdict is about what nginx does by itself, with all Ingresses.
 func isCommon(v dialect.Verdict) bool {
-	return slices.ContainsFunc([]string{ByNormalising, ByHost, ByDefaultTLS, ByStatus, ByForwarded, ByHeaders}, func(cause string) bool {
+	common := []string{ByNormalising, ByHost, ByDefaultTLS, ByStatus, ByForwarded, ByHeaders, ByServerElse}
+	return slices.ContainsFunc(common, func(cause string) bool {
 		return v.Key == byItself[cause] && v.Message == changed[cause]
 	})
 }
