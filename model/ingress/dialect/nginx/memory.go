@@ -79,13 +79,13 @@ func known[K comparable](in map[K]digest, k K, compute func() digest) digest {
 }
 
 // stateOf returns the state of all that decides what is asked about an Ingress, and the answers: the Ingress, its servers, and the
-// hosts that are asked.
+// hosts that are asked. It is compared with a state for the same hosts.
 func (w *World) stateOf(m *member, hosts []string) digest {
 	if w.states.members == nil {
 		w.states = states{digestOf(fmt.Sprintf("%+v %+v %s %v %v", w.Config, w.front, w.fold, w.clients, w.sent)),
 			map[*member]digest{}, map[*server]digest{}, map[routing.Host]digest{}, map[string]digest{}}
 	}
-	parts := []any{w.states.config, w.stateOfMember(m), hosts}
+	parts := []any{w.states.config, w.stateOfMember(m)}
 	for _, s := range m.at {
 		parts = append(parts, w.stateOfServer(s))
 		for _, name := range w.elsewhere() {
