@@ -157,7 +157,9 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 		if at < 0 {
 			return nginx.Former{}
 		}
-		return nginx.Former{Served: true, ListenerAttributes: all[at].LastAccepted.Annotations[settings.ListenerAttributes]}
+		said := all[at].LastAccepted.Annotations
+		return nginx.Former{Served: true, ListenerAttributes: said[settings.ListenerAttributes], Group: said[settings.Group],
+			Scheme: said[settings.Scheme], LoadBalancerName: said[settings.LoadBalancerName]}
 	}
 	s.worlds[key] = s.kept.world(key, all, c, kept, func() any { return f.world(all, c, kept, s.nginx) })
 	return s.worlds[key]

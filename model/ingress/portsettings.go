@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
@@ -102,6 +103,39 @@ func (o *MemberListeners) chooseAttributes(ports []int32) {
 			}
 		}
 	}
+}
+
+// forOtherOrigins begins the names of the attributes with which a port answers requests of other origins.
+const forOtherOrigins = "routing.http.response.access_control_"
+
+// agreeOnOrigins takes away the attributes for other origins that a member does not ask for whose port has them, in classes
+// where Ingresses ask for these by enable-cors: it answers other origins nothing. A former version, or a member that leaves,
+// counts as well.
+func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
+	if d.class.Dialect != v1alpha1.DialectNGINX {
+		return nil
+	}
+	for port, at := range d.ports {
+		told := map[routing.Owner]bool{}
+		for _, name := range slices.Sorted(maps.Keys(at.attributes)) {
+			value := at.attributes[name].Value
+			other := slices.IndexFunc(at.served, func(m Member) bool { return m.Settings.PortAttributes[port][name] != value })
+			if !strings.HasPrefix(name, forOtherOrigins) || other < 0 {
+				continue
+			}
+			delete(at.attributes, name)
+			for _, m := range at.served {
+				if _, asks := m.Settings.PortAttributes[port][name]; !asks || m.Leaving || told[m.Owner] {
+					continue
+				}
+				told[m.Owner] = true
+				found = append(found, aboutAnnotation(m.Ingress, settings.ListenerAttributes, diag.Warning, diag.SettingConflict,
+					fmt.Sprintf("port %d does not send the headers for other origins, because it would with all answers of %s, too, "+
+						"which has not asked for the same: give one of both a load balancer of its own", port, at.served[other].Owner)).On(port))
+			}
+		}
+	}
+	return found
 }
 
 // mutualOf returns what holds about certificates of clients on a port, and the object that decides;

@@ -52,6 +52,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 		t.config.Closed = t.withoutServed(s.Closed, translations)
 	}
 	t.addStays()
+	t.found = append(t.found, t.listeners.agreeOnOrigins()...)
 	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
 	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.ClientDiagnostics(), t.listeners.OwnerDiagnostics())
 	t.config.Backends = t.pool.Backends()

@@ -1,6 +1,8 @@
 package nginx
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -188,7 +190,7 @@ func (r *writer) crossOrigins() {
 	if len(c.origins) == 0 || !r.m.answers() {
 		return
 	}
-	if group := r.m.groupIn(r.World); r.isShared(group) {
+	if group := r.m.groupIn(r.World, r.m.Annotations); r.isShared(group) {
 		r.say(Prefix+"enable-cors", dialect.Refused, "an ALB sends these headers with all answers of a port, and group %s is for several "+
 			"namespaces: give this Ingress a fairlead.dev/group of its own, and so a load balancer, or have the Pods send them", group)
 	}
@@ -217,7 +219,7 @@ func (r *writer) crossOrigins() {
 		}
 	}
 	r.sends(c.attributes("80"), Prefix+"enable-cors")
-	if r.front.certificates != "" || len(r.out.Ingress.Spec.TLS) > 0 {
+	if r.front.certificates != "" || len(r.out.Ingress.Spec.TLS) > 0 || said[settingsof.CertificateARN] != "" {
 		r.sends(c.attributes("443"), Prefix+"enable-cors")
 	}
 }
@@ -238,8 +240,8 @@ func (m *member) answers() bool {
 }
 
 // groupIn returns the group of an Ingress.
-func (m *member) groupIn(w *World) string {
-	switch own, said := m.Annotations[settingsof.Group]; {
+func (m *member) groupIn(w *World, annotations map[string]string) string {
+	switch own, said := annotations[settingsof.Group]; {
 	case said:
 		return own
 	case len(w.class.Groups) == 1:
@@ -253,13 +255,17 @@ func (w *World) isShared(group string) bool {
 	return slices.ContainsFunc(w.class.Groups, func(g v1alpha1.SharedGroup) bool { return g.Name == group })
 }
 
-// balancerOf returns a name for the load balancer of an Ingress.
-func (w *World) balancerOf(m *member) string {
-	group := m.groupIn(w)
-	if !w.isShared(group) {
-		group = m.Namespace + "/" + group
+// balancerOf returns a name for the load balancer of an Ingress with annotations.
+func (w *World) balancerOf(m *member, annotations map[string]string) string {
+	group := m.groupIn(w, annotations)
+	switch {
+	case group == "":
+		group = m.key()
+	case !w.isShared(group):
+		group = m.Namespace + "/@" + group
 	}
-	return group + " " + m.Annotations[settingsof.Scheme]
+	return fmt.Sprintf("%s %s %s", group, cmp.Or(w.class.Scheme, annotations[settingsof.Scheme], v1alpha1.SchemeInternal),
+		cmp.Or(w.class.LoadBalancerName, annotations[settingsof.LoadBalancerName]))
 }
 
 // agree finds Ingresses that want other headers than their load balancer sends, each with one for which it sends them. It sends those
@@ -269,14 +275,14 @@ func (w *World) agree() {
 	balancers := map[string][]*member{}
 	for _, m := range w.members {
 		if m.answers() && !w.Refuses(m.key()) {
-			name := w.balancerOf(m)
+			name := w.balancerOf(m, m.Annotations)
 			balancers[name] = append(balancers[name], m)
 		}
 	}
 	for name, all := range balancers {
 		first := all[0]
 		plain := slices.IndexFunc(all, func(m *member) bool { return m.cors.headers == nil })
-		if at := slices.IndexFunc(all, func(m *member) bool { return w.sentBefore(m.cors, all) }); at >= 0 {
+		if at := slices.IndexFunc(all, func(m *member) bool { return w.sentBefore(name, m.cors, all) }); at >= 0 {
 			first = all[at]
 		} else if plain >= 0 {
 			first = all[plain]
@@ -290,9 +296,10 @@ func (w *World) agree() {
 	}
 }
 
-// sentBefore reports whether a former version of one of the Ingresses has headers.
-func (w *World) sentBefore(c crossOrigin, all []*member) bool {
+// sentBefore reports whether former versions of Ingresses have a load balancer send headers.
+func (w *World) sentBefore(balancer string, c crossOrigin, all []*member) bool {
 	return c.headers != nil && w.kept != nil && slices.ContainsFunc(all, func(m *member) bool {
-		return strings.Contains(w.kept(m.Ingress).ListenerAttributes+",", c.attributes("80")+",")
+		said := w.kept(m.Ingress).annotations()
+		return w.balancerOf(m, said) == balancer && strings.Contains(said[settingsof.ListenerAttributes]+",", c.attributes("80")+",")
 	})
 }

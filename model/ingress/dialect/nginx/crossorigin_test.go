@@ -36,7 +36,7 @@ func allowing(each ...[]string) (all []*networkingv1.Ingress) {
 func read(all []*networkingv1.Ingress, class *v1alpha1.LoadBalancerClassSpec, formers map[int]string) (out []dialect.Reading) {
 	kept := func(ing *networkingv1.Ingress) nginx.Former {
 		attributes, is := formers[slices.Index(all, ing)]
-		return nginx.Former{Served: is, ListenerAttributes: attributes}
+		return nginx.Former{Served: is, ListenerAttributes: attributes, Group: nginx.DefaultClass}
 	}
 	config := nginx.ReadConfig(map[string]string{"hsts": "false"})
 	w := nginx.NewWorld(all, config, class, func(_, _ string, hosts []string) []string { return hosts }, kept, nil)

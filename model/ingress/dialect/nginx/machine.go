@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	settingsof "fairlead.dev/fairlead/model/settings"
 )
 
 // This file makes the servers and locations of nginx, as internal/ingress/controller/controller.go and location.go do.
@@ -48,8 +49,14 @@ type World struct {
 
 // A Former is the version of an Ingress that was served before.
 type Former struct {
-	Served             bool // there is one, and it is served if the Ingress is refused
-	ListenerAttributes string
+	Served bool // there is one, and it is served if the Ingress is refused
+	// Its annotations that say what a load balancer sends with answers, and which one.
+	ListenerAttributes, Group, Scheme, LoadBalancerName string
+}
+
+func (f Former) annotations() map[string]string {
+	return map[string]string{settingsof.ListenerAttributes: f.ListenerAttributes, settingsof.Group: f.Group, settingsof.Scheme: f.Scheme,
+		settingsof.LoadBalancerName: f.LoadBalancerName}
 }
 
 // catchAll is the server of hosts that no rule names.

@@ -777,7 +777,7 @@ func (r *writer) finish() {
 			"stickiness.lb_cookie.duration_seconds="+strconv.Itoa(r.m.stickySeconds), Prefix+"affinity")
 	}
 	if _, said := ing.Annotations[settingsof.Group]; !said {
-		r.set(settingsof.Group, r.m.groupIn(r.World), "")
+		r.set(settingsof.Group, r.m.groupIn(r.World, r.m.Annotations), "")
 	}
 }
 

@@ -180,7 +180,7 @@ func (w *World) sends(q Question) string {
 	}
 	q.Header = nil
 	if r := w.writers[w.ownerOf(q)]; r != nil {
-		return w.sent[w.balancerOf(r.m)].sent(q)
+		return w.sent[w.balancerOf(r.m, r.m.Annotations)].sent(q)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.sent)) {
 		if text := w.sent[name].sent(q); text != "" {
