@@ -87,6 +87,7 @@ func (ls *Store) DetachCertificate(
 		ListenerArn:  aws.String(l.Handle),
 		Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
+	ls.full.Delete(l.Handle)
 	if client.HasCode(err, "CertificateNotFound") {
 		return nil
 	}

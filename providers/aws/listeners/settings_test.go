@@ -179,13 +179,15 @@ func TestTheListLacksTheDefaultCertificate(t *testing.T) {
 	for name, c := range map[string]struct {
 		listed []string
 		full   bool
+		freed  bool
 		want   lb.Digest
 	}{
-		"it has no list":        {nil, false, "v1:digest"},
-		"the list has it":       {[]string{"arn:a", "arn:b"}, false, "v1:digest"},
-		"the list has it alone": {[]string{"arn:a"}, false, "v1:digest"},
-		"the list lacks it":     {[]string{"arn:b"}, false, ""},
-		"the list is full":      {[]string{"arn:b"}, true, "v1:digest"},
+		"it has no list":                        {nil, false, false, "v1:digest"},
+		"the list has it":                       {[]string{"arn:a", "arn:b"}, false, false, "v1:digest"},
+		"the list has it alone":                 {[]string{"arn:a"}, false, false, "v1:digest"},
+		"the list lacks it":                     {[]string{"arn:b"}, false, false, ""},
+		"the list is full":                      {[]string{"arn:b"}, true, false, "v1:digest"},
+		"the list was full, and has room again": {[]string{"arn:b"}, true, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c2 := newTrial()
@@ -194,6 +196,13 @@ func TestTheListLacksTheDefaultCertificate(t *testing.T) {
 				seen := observed()
 				seen.Listeners[0].Digest, seen.Listeners[0].Certificates = "", []lb.CertificateID{"arn:a", "arn:b"}
 				if err := c2.Modify(t.Context(), seen, secure(func(l *lb.Listener) { l.Certificates = seen.Listeners[0].Certificates })); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.freed {
+				seen := observed()
+				seen.Listeners[0].Certificates = []lb.CertificateID{"arn:a", "arn:b", "arn:c"}
+				if err := c2.DetachCertificate(t.Context(), seen, 443, "arn:c"); err != nil {
 					t.Fatal(err)
 				}
 			}
