@@ -152,6 +152,9 @@ func (c crossOrigin) attributes(port string) string {
 	return strings.Join(out, ",")
 }
 
+// mostOrigin is the length of an origin with which a condition on a header, which has a star before it, can compare.
+const mostOrigin = 127
+
 // ofOrigins is the beginning of the attributes of a listener for the headers.
 const ofOrigins = "routing.http.response.access_control_"
 
@@ -159,7 +162,7 @@ const ofOrigins = "routing.http.response.access_control_"
 // conditions as each variant behind it, so that it goes before these.
 func (r *writer) preflights(l *location, others []variant) []variant {
 	c := l.of.cors
-	if len(c.origins) == 0 {
+	if len(c.origins) == 0 || len(c.headers[0].value) > mostOrigin {
 		return others
 	}
 	first, most := statusOf(204), 0
@@ -197,6 +200,10 @@ func (r *writer) crossOrigins() {
 	if len(c.origins) > 1 || strings.Contains(c.origins[0], "*.") {
 		r.say(Prefix+"cors-allow-origin", dialect.Refused, "an ALB sends one value of a header with all answers: * or one origin without "+
 			"a star; have the Pods send the headers, and answer preflight requests")
+	}
+	if len(c.headers[0].value) > mostOrigin {
+		r.say(Prefix+"cors-allow-origin", dialect.Refused, "an ALB compares at most 128 bytes of a header, and preflight requests of this "+
+			"origin have more: have the Pods send the headers, and answer preflight requests")
 	}
 	for _, h := range c.headers {
 		if !sendable.MatchString(h.value) || len(h.value) > 1024 {

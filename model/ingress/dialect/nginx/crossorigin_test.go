@@ -79,6 +79,7 @@ func TestPortsSendTheHeadersForOtherOrigins(t *testing.T) {
 		"several origins":                 {annotations: []string{on, "cors-allow-origin: https://a.example, https://b.example"}, refused: "cors-allow-origin"},
 		"a star in an origin":             {annotations: []string{on, "cors-allow-origin: https://*.example"}, refused: "cors-allow-origin"},
 		"a header that is too long":       {annotations: []string{on, "cors-allow-headers: " + strings.Repeat("x", 1025)}, refused: "cors-allow-headers"},
+		"an origin that is too long":      {annotations: []string{on, "cors-allow-origin: https://" + strings.Repeat("a", 120)}, refused: "cors-allow-origin"},
 		"a tab":                           {annotations: []string{on, "cors-allow-methods: GET,\tPUT"}, refused: "cors-allow-methods"},
 		"the author has some":             {annotations: []string{on, settings.ListenerAttributes + ": 80:" + ofOrigins + "max_age.header_value=1"}, refused: "enable-cors"},
 		"the author chooses ports":        {annotations: []string{on, settings.ListenPorts + ": HTTP:8080"}, refused: "enable-cors"},
