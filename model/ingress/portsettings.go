@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -119,7 +121,9 @@ func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
 		told := map[routing.Owner]bool{}
 		for _, name := range slices.Sorted(maps.Keys(at.attributes)) {
 			value := at.attributes[name].Value
-			other := slices.IndexFunc(at.served, func(m Member) bool { return m.Settings.PortAttributes[port][name] != value })
+			other := slices.IndexFunc(at.served, func(m Member) bool {
+				return m.hasBackends() && m.Settings.PortAttributes[port][name] != value
+			})
 			if !strings.HasPrefix(name, forOtherOrigins) || other < 0 {
 				continue
 			}
@@ -136,6 +140,13 @@ func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
 		}
 	}
 	return found
+}
+
+// hasBackends reports whether a member may answer requests: one that is a canary of another one has no paths.
+func (m Member) hasBackends() bool {
+	return m.Spec.DefaultBackend != nil || slices.ContainsFunc(m.Spec.Rules, func(r networkingv1.IngressRule) bool {
+		return r.HTTP != nil && len(r.HTTP.Paths) > 0
+	})
 }
 
 // mutualOf returns what holds about certificates of clients on a port, and the object that decides;

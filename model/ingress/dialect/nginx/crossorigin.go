@@ -190,7 +190,11 @@ func (r *writer) crossOrigins() {
 			"balancer has other ones, or none: give this one a fairlead.dev/group of its own, and so a load balancer, or have the Pods "+
 			"send them", odd.key())
 	}
-	if len(c.origins) == 0 || !r.m.answers() {
+	if !r.m.answers() { // it may open a port for others nevertheless
+		r.sendsOnItsPorts(r.sent[r.balancerOf(r.m, r.m.Annotations)])
+		return
+	}
+	if len(c.origins) == 0 {
 		return
 	}
 	if group := r.m.groupIn(r.World, r.m.Annotations); r.isShared(group) {
@@ -224,6 +228,15 @@ func (r *writer) crossOrigins() {
 			r.say(Prefix+"enable-cors", dialect.Refused, "`ports[].attributes` of the class has such headers for port %d: remove them, or "+
 				"the annotation", p.Port)
 		}
+	}
+	r.sendsOnItsPorts(c)
+}
+
+// sendsOnItsPorts has the ports of the Ingress send the headers, unless its author decides about ports or these headers.
+func (r *writer) sendsOnItsPorts(c crossOrigin) {
+	said := r.out.Ingress.Annotations
+	if _, ports := said[settingsof.ListenPorts]; ports || c.headers == nil || strings.Contains(said[settingsof.ListenerAttributes], ofOrigins) {
+		return
 	}
 	r.sends(c.attributes("80"), Prefix+"enable-cors")
 	if r.front.certificates != "" || len(r.out.Ingress.Spec.TLS) > 0 || said[settingsof.CertificateARN] != "" {

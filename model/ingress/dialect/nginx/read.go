@@ -76,8 +76,10 @@ func (w *World) writeAll(memory Memory) {
 		w.writers[key] = w.writerOf(m)
 	}
 	w.agree()
-	for m := range w.odd {
-		w.writers[m.key()] = w.writerOf(m)
+	for key, m := range w.ingresses {
+		if w.odd[m] != nil || !m.answers() && w.sent[w.balancerOf(m, m.Annotations)].headers != nil {
+			w.writers[key] = w.writerOf(m)
+		}
 	}
 	w.fill()
 	w.showAll(memory)
