@@ -133,9 +133,10 @@ func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
 					continue
 				}
 				told[m.Owner] = true
+				message := fmt.Sprintf("port %d does not send the headers for other origins, because it would with all answers of %s, "+
+					"too, which has not asked for the same: give one of both a load balancer of its own", port, at.served[other].Owner)
 				found = append(found, aboutAnnotation(m.Ingress, settings.ListenerAttributes, diag.Warning, diag.SettingConflict,
-					fmt.Sprintf("port %d does not send the headers for other origins, because it would with all answers of %s, too, "+
-						"which has not asked for the same: give one of both a load balancer of its own", port, at.served[other].Owner)).On(port))
+					message).On(port))
 			}
 		}
 	}

@@ -235,7 +235,8 @@ func (r *writer) crossOrigins() {
 // sendsOnItsPorts has the ports of the Ingress send the headers, unless its author decides about ports or these headers.
 func (r *writer) sendsOnItsPorts(c crossOrigin) {
 	said := r.out.Ingress.Annotations
-	if _, ports := said[settingsof.ListenPorts]; ports || c.headers == nil || strings.Contains(said[settingsof.ListenerAttributes], ofOrigins) {
+	_, ports := said[settingsof.ListenPorts]
+	if ports || c.headers == nil || strings.Contains(said[settingsof.ListenerAttributes], ofOrigins) {
 		return
 	}
 	r.sends(c.attributes("80"), Prefix+"enable-cors")
