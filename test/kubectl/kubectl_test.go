@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/resource"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/ingress"
 )
@@ -33,10 +34,14 @@ func byKubectl(dir string, recursive bool) (names []string, err error) {
 	files := resource.FilenameOptions{Filenames: []string{dir}, Recursive: recursive}
 	err = resource.NewLocalBuilder().Unstructured().ContinueOnError().FilenameParam(false, &files).Flatten().Do().
 		Visit(func(info *resource.Info, err error) error {
-			if err == nil && slices.Contains(compared, info.Object.GetObjectKind().GroupVersionKind().Kind) {
-				names = append(names, info.Object.GetObjectKind().GroupVersionKind().Kind+" "+info.Name)
+			if err != nil {
+				return err
 			}
-			return err
+			is := info.Object.GetObjectKind().GroupVersionKind()
+			if slices.Contains(compared, is.Kind) && (is.Kind != "Backend" || is.Group == v1alpha1.Group) { // v1 has none
+				names = append(names, is.Kind+" "+info.Name)
+			}
+			return nil
 		})
 	slices.Sort(names)
 	return names, err
