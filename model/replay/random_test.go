@@ -150,7 +150,7 @@ func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
 		}
 	}
 	t.Log(counts)
-	if n := counts["lines"]; counts["either"] < n/100 || counts["either"] > n/2 || counts["changed"] < n/20 || counts["possible"] < n/200 || counts["possible"] > n/4 {
+	if n := counts["lines"]; counts["either"] < n/200 || counts["either"] > n/2 || counts["changed"] < n/20 || counts["possible"] < n/200 || counts["possible"] > n/4 {
 		t.Errorf("%v shows little", counts)
 	}
 }
