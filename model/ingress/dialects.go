@@ -42,13 +42,15 @@ type frontEnd struct {
 	closesHTTP bool
 	// allCertificates is set if listeners have all certificates that the cloud has for a host, and not the best one alone.
 	allCertificates bool
+	// agreesOnOrigins is set if a listener sends headers for other origins only if all of its Ingresses ask for them.
+	agreesOnOrigins bool
 }
 
 var frontEnds = map[string]frontEnd{
 	v1alpha1.DialectALB: {controller: alb.Controller, class: alb.DefaultClass, prefix: alb.Prefix, defaults: alb.Defaults,
 		read: alb.Read, service: alb.ReadService, allCertificates: true},
 	v1alpha1.DialectNGINX: {controller: nginx.Controller, class: nginx.DefaultClass, prefix: nginx.Prefix,
-		defaults: nginx.Defaults, closesHTTP: true,
+		defaults: nginx.Defaults, closesHTTP: true, agreesOnOrigins: true,
 		read: func(in dialect.Input) dialect.Reading { return in.World.(*nginx.World).Read(in) },
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil

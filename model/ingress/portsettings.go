@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/dialect/nginx"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -107,14 +108,11 @@ func (o *MemberListeners) chooseAttributes(ports []int32) {
 	}
 }
 
-// forOtherOrigins begins the names of the attributes with which a port answers requests of other origins.
-const forOtherOrigins = "routing.http.response.access_control_"
-
 // agreeOnOrigins takes away the attributes for other origins that a member does not ask for whose port has them, in classes
 // where Ingresses ask for these by enable-cors: it answers other origins nothing. A former version, or a member that leaves,
 // counts as well.
 func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
-	if d.class.Dialect != v1alpha1.DialectNGINX {
+	if !frontEnds[d.class.Dialect].agreesOnOrigins {
 		return nil
 	}
 	for port, at := range d.ports {
@@ -124,7 +122,7 @@ func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
 			other := slices.IndexFunc(at.served, func(m Member) bool {
 				return m.hasBackends() && m.Settings.PortAttributes[port][name] != value
 			})
-			if !strings.HasPrefix(name, forOtherOrigins) || other < 0 {
+			if !strings.HasPrefix(name, nginx.ForOrigins) || other < 0 {
 				continue
 			}
 			delete(at.attributes, name)

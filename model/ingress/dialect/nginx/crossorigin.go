@@ -146,7 +146,7 @@ func (c crossOrigin) sent(q Question) string {
 func (c crossOrigin) attributes(port string) string {
 	var out []string
 	for _, h := range c.headers {
-		out = append(out, port+":"+ofOrigins+strings.ToLower(strings.ReplaceAll(h.name, "-", "_"))+".header_value="+
+		out = append(out, port+":"+ForOrigins+strings.ToLower(strings.ReplaceAll(h.name, "-", "_"))+".header_value="+
 			strings.NewReplacer(`\`, `\\`, ",", `\,`).Replace(h.value))
 	}
 	return strings.Join(out, ",")
@@ -155,8 +155,8 @@ func (c crossOrigin) attributes(port string) string {
 // mostOrigin is the length of an origin with which a condition on a header, which has a star before it, can compare.
 const mostOrigin = 127
 
-// ofOrigins is the beginning of the attributes of a listener for the headers.
-const ofOrigins = "routing.http.response.access_control_"
+// ForOrigins begins the names of the attributes with which a listener sends the headers.
+const ForOrigins = "routing.http.response.access_control_"
 
 // preflights returns what a location does first: it answers requests of other origins that ask what they may do. It has as many
 // conditions as each variant behind it, so that it goes before these.
@@ -214,16 +214,14 @@ func (r *writer) crossOrigins() {
 			r.say(Prefix+h.key, dialect.Refused, "an ALB sends headers of at most 1024 bytes, without tabs: have the Pods send it")
 		}
 	}
-	said := r.out.Ingress.Annotations
-	_, ports := said[settingsof.ListenPorts]
-	if ports || strings.Contains(said[settingsof.ListenerAttributes], ofOrigins) {
+	if r.decides() {
 		r.say(Prefix+"enable-cors", dialect.Refused, "%s or %s of this Ingress is about the same: remove one of both",
 			settingsof.ListenPorts, settingsof.ListenerAttributes)
 		return
 	}
 	for _, p := range r.class.Ports {
 		if (p.Port == 80 || p.Port == 443) && slices.ContainsFunc(slices.Collect(maps.Keys(p.Attributes)), func(name string) bool {
-			return strings.HasPrefix(name, ofOrigins)
+			return strings.HasPrefix(name, ForOrigins)
 		}) {
 			r.say(Prefix+"enable-cors", dialect.Refused, "`ports[].attributes` of the class has such headers for port %d: remove them, or "+
 				"the annotation", p.Port)
@@ -234,15 +232,21 @@ func (r *writer) crossOrigins() {
 
 // sendsOnItsPorts has the ports of the Ingress send the headers, unless its author decides about ports or these headers.
 func (r *writer) sendsOnItsPorts(c crossOrigin) {
-	said := r.out.Ingress.Annotations
-	_, ports := said[settingsof.ListenPorts]
-	if ports || c.headers == nil || strings.Contains(said[settingsof.ListenerAttributes], ofOrigins) {
+	if c.headers == nil || r.decides() {
 		return
 	}
 	r.sends(c.attributes("80"), Prefix+"enable-cors")
-	if r.front.certificates != "" || len(r.out.Ingress.Spec.TLS) > 0 || said[settingsof.CertificateARN] != "" {
+	ing := r.out.Ingress
+	if r.front.certificates != "" || len(ing.Spec.TLS) > 0 || ing.Annotations[settingsof.CertificateARN] != "" {
 		r.sends(c.attributes("443"), Prefix+"enable-cors")
 	}
+}
+
+// decides reports whether the author of the Ingress decides about its ports, or what they send to other origins.
+func (r *writer) decides() bool {
+	said := r.out.Ingress.Annotations
+	_, ports := said[settingsof.ListenPorts]
+	return ports || strings.Contains(said[settingsof.ListenerAttributes], ForOrigins)
 }
 
 // sends has a port send more headers.
