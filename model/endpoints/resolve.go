@@ -84,7 +84,7 @@ func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 			fmt.Sprintf("there is no Service %s", diag.Cut(ref.Service)))
 		return
 	}
-	port := portOf(service, ref)
+	port := PortOf(service, ref)
 	if port != nil {
 		r.Backend.Port = routing.ServicePort(strconv.Itoa(int(port.Port)))
 	}
@@ -190,12 +190,12 @@ func portIn(service *corev1.Service, ref Reference) *corev1.ServicePort {
 	if service == nil {
 		return nil
 	}
-	return portOf(service, ref)
+	return PortOf(service, ref)
 }
 
-// portOf returns the port of a reference in a Service, TCP before other protocols; nil if there is
+// PortOf returns the port of a reference in a Service, TCP before other protocols; nil if there is
 // none.
-func portOf(service *corev1.Service, ref Reference) *corev1.ServicePort {
+func PortOf(service *corev1.Service, ref Reference) *corev1.ServicePort {
 	var found *corev1.ServicePort
 	for i := range service.Spec.Ports {
 		p := &service.Spec.Ports[i]
