@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/status"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/ingress/dialect/alb"
 	"fairlead.dev/fairlead/model/printable"
@@ -375,9 +376,7 @@ func (c compilation) knowsEndpoints(service string, port routing.ServicePort) bo
 
 // lacksPort reports whether a Service, unless it is of an external name, has no port with this number or name.
 func lacksPort(s *corev1.Service, port routing.ServicePort) bool {
-	return s.Spec.Type != corev1.ServiceTypeExternalName && !slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
-		return port == routing.ServicePort(p.Name) || port == routing.ServicePort(strconv.Itoa(int(p.Port)))
-	})
+	return s.Spec.Type != corev1.ServiceTypeExternalName && endpoints.PortOf(s, endpoints.ReferenceTo("", port, "")) == nil
 }
 
 // notServed returns the refusals of Ingresses that name a host, or a wildcard above it, and why the
