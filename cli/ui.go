@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ const uiExamples = `  # The routes of these files
   fairlead ui --live --open`
 
 func newUI(with access.Clouds) *cobra.Command {
-	u := &pageSource{with: with, changed: make(chan struct{})}
+	u := &pageSource{with: with, version: time.Now().UnixNano(), changed: make(chan struct{})}
 	var (
 		port int
 		open bool
@@ -150,6 +151,7 @@ type pageSource struct {
 	base    string // a git revision
 
 	mu        sync.Mutex
+	version   int64 // it begins with the time, so that the page of a command that ended shows another one
 	changed   chan struct{}
 	compiled  *compilation
 	documents []page.Document
@@ -172,6 +174,7 @@ func (u *pageSource) follow(ctx context.Context) error {
 		for range changes {
 			u.mu.Lock()
 			u.compiled, u.documents, u.err = nil, nil, nil
+			u.version++
 			close(u.changed)
 			u.changed = make(chan struct{})
 			u.mu.Unlock()
@@ -180,11 +183,11 @@ func (u *pageSource) follow(ctx context.Context) error {
 	return nil
 }
 
-// Changed is a page.Source.
-func (u *pageSource) Changed() <-chan struct{} {
+// Version is a page.Source.
+func (u *pageSource) Version() (string, <-chan struct{}) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.changed
+	return strconv.FormatInt(u.version, 36), u.changed
 }
 
 // Of is a page.Source.

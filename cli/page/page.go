@@ -99,6 +99,7 @@ type view struct {
 // A layout is a whole page.
 type layout struct {
 	Title, Of, Query string
+	Version          string // of the documents
 	Served           bool
 	Views            []view
 	Sections         []section

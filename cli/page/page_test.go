@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -280,13 +282,14 @@ type fixed struct {
 	documents []page.Document
 	answer    page.Document
 	err       error
+	version   int
 	changed   chan struct{}
 	asked     page.Question
 	of        string
 }
 
 func (f *fixed) Documents(context.Context) ([]page.Document, error) { return f.documents, f.err }
-func (f *fixed) Changed() <-chan struct{}                           { return f.changed }
+func (f *fixed) Version() (string, <-chan struct{})                 { return strconv.Itoa(f.version), f.changed }
 func (f *fixed) Of() string                                         { return f.of }
 func (f *fixed) Explain(_ context.Context, q page.Question) (page.Document, error) {
 	f.asked = q
@@ -415,7 +418,7 @@ func withoutHidden(text string) string {
 
 // TestChangesAreSent asks a served page for changes.
 func TestChangesAreSent(t *testing.T) {
-	from := &fixed{changed: make(chan struct{})}
+	from := &changing{fixed: fixed{changed: make(chan struct{})}}
 	server := httptest.NewServer(page.Handler(from))
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -429,10 +432,12 @@ func TestChangesAreSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	close(from.changed)
-	sent := make([]byte, len("event: change"))
-	if _, err := answer.Body.Read(sent); err != nil || string(sent) != "event: change" {
-		t.Errorf("%q, %v", sent, err)
+	for _, want := range []string{"data: 0\n\n", "data: 1\n\n"} { // the first is the version that is there
+		sent := make([]byte, len(want))
+		if _, err := io.ReadFull(answer.Body, sent); err != nil || string(sent) != want {
+			t.Errorf("%q, %v", sent, err)
+		}
+		from.change()
 	}
 }
 
@@ -561,27 +566,23 @@ func TestAnAnswerOfSeveralLoadBalancers(t *testing.T) {
 	}
 }
 
-// changing is a source that says when it is asked for changes.
+// changing is a source of which a test has the next version.
 type changing struct {
 	fixed
-	mu    sync.Mutex
-	asked chan struct{}
+	mu sync.Mutex
 }
 
-func (c *changing) Changed() <-chan struct{} {
+func (c *changing) Version() (string, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case c.asked <- struct{}{}:
-	default:
-	}
-	return c.changed
+	return c.fixed.Version()
 }
 
 func (c *changing) change() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(c.changed)
+	c.version++
 	c.changed = make(chan struct{})
 }
 
@@ -598,18 +599,14 @@ func (w telling) Write(data []byte) (int, error) {
 
 func (w telling) Flush() {}
 
-// TestNoChangeIsMissedWhileOneIsTold: the documents change again while the first change is written.
+// TestNoChangeIsMissedWhileOneIsTold: the documents change while a version is written.
 func TestNoChangeIsMissedWhileOneIsTold(t *testing.T) {
-	from := &changing{fixed: fixed{changed: make(chan struct{})}, asked: make(chan struct{}, 1)}
+	from := &changing{fixed: fixed{changed: make(chan struct{})}}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/changes", nil)
 	r.Host = "localhost"
 	told := 0
-	go func() {
-		<-from.asked
-		from.change()
-	}()
 	page.Handler(from).ServeHTTP(telling{httptest.NewRecorder(), func() {
 		if told++; told == 1 {
 			from.change()
@@ -618,6 +615,6 @@ func TestNoChangeIsMissedWhileOneIsTold(t *testing.T) {
 		}
 	}}, r)
 	if told != 2 {
-		t.Errorf("%d changes are told, and there were 2", told)
+		t.Errorf("%d versions are told, and there were 2", told)
 	}
 }

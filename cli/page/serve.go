@@ -21,8 +21,8 @@ type Source interface {
 	Documents(ctx gocontext.Context) ([]Document, error)
 	// Explain returns what explain prints for a request.
 	Explain(ctx gocontext.Context, q Question) (Document, error)
-	// Changed returns a channel that is closed when the documents change.
-	Changed() <-chan struct{}
+	// Version names what there is to show now, as no other Source names it. The channel is closed when it changes.
+	Version() (string, <-chan struct{})
 	// Of says what the documents are about: files, or a cluster.
 	Of() string
 }
@@ -109,12 +109,16 @@ func (s *server) value(all []Document, command string) (any, error) {
 	return value, err
 }
 
-// changes tells of each change, as an event stream: https://html.spec.whatwg.org/multipage/server-sent-events.html.
+// changes tells the version that is there, and each that follows, as an event stream. A page that was made of another one asks
+// for itself again: https://html.spec.whatwg.org/multipage/server-sent-events.html.
 func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
-	changed := s.from.Changed()
 	for {
+		version, changed := s.from.Version()
+		if _, err := fmt.Fprintf(w, "data: %s\n\n", version); err != nil {
+			return
+		}
 		if err := flush.Flush(); err != nil {
 			return
 		}
@@ -122,10 +126,6 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-changed:
-			changed = s.from.Changed() // before the client reads: it sees what came until then, and is told the rest
-			if _, err := fmt.Fprint(w, "event: change\ndata: -\n\n"); err != nil {
-				return
-			}
 		}
 	}
 }
@@ -167,6 +167,7 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request) {
 	form := r.URL.Query()
 	c := context{Served: true, Form: form}
 	part := viewsOf["explain"][0]
+	page := s.layout(r, part.Title)
 	if form.Get("url") != "" {
 		d, err := s.from.Explain(r.Context(), questionOf(form))
 		if err == nil {
@@ -177,7 +178,7 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	part.Command, part.JSON = "fairlead explain URL", template.URL("/json/explain?"+form.Encode()) //nolint:gosec // encoded
-	s.answer(w, r, layout{Title: part.Title}, []section{part}, func(section) context { return c })
+	s.answer(w, r, page, []section{part}, func(section) context { return c })
 }
 
 // view answers with one view.
@@ -191,20 +192,20 @@ func (s *server) search(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wanted func(section) bool) {
+	page := s.layout(r, "Search")
 	all, err := s.from.Documents(r.Context())
 	if err != nil {
-		s.failed(w, r, err)
+		s.failed(w, r, page, err)
 		return
 	}
 	var shown []section
 	values := map[string]any{} // by view
-	page := layout{Title: "Search"}
 	for _, p := range partsOf(all) {
 		if !wanted(p.section) || only && p.ID == noPlan.ID && p.of == "status" {
 			continue
 		}
 		if values[p.ID], err = s.value(all, p.of); err != nil {
-			s.failed(w, r, err)
+			s.failed(w, r, page, err)
 			return
 		}
 		p.Command, p.JSON = "fairlead "+p.of, template.URL("/json/"+p.of) //nolint:gosec // ours
@@ -224,13 +225,19 @@ func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wan
 }
 
 // failed says why there are no documents. The next change shows them again.
-func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) {
-	s.answer(w, r, layout{Title: "Nothing can be shown"}, []section{{ID: "problem", template: "problem"}},
+func (s *server) failed(w http.ResponseWriter, r *http.Request, page layout, err error) {
+	page.Title = "Nothing can be shown"
+	s.answer(w, r, page, []section{{ID: "problem", template: "problem"}},
 		func(section) context { return context{Problem: err.Error()} })
 }
 
+// layout is a page of the version that is there now: it is asked for before the documents, which may be newer.
+func (s *server) layout(r *http.Request, title string) layout {
+	version, _ := s.from.Version()
+	return layout{Title: title, Version: version, Served: true, Of: s.from.Of(), Query: r.URL.Query().Get("q")}
+}
+
 func (s *server) answer(w http.ResponseWriter, r *http.Request, page layout, parts []section, of func(section) context) {
-	page.Served, page.Of, page.Query = true, s.from.Of(), r.URL.Query().Get("q")
 	page.Views = s.views(r)
 	for _, p := range parts {
 		var err error

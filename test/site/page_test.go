@@ -7,6 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"image/png"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -231,12 +237,47 @@ func TestThePageFollowsFiles(t *testing.T) {
 	}
 }
 
-// TestThePageComesBack: the command ends, a file changes, and the command starts again. The page shows it without a reload.
+// TestThePageComesBack: the command ends, a file changes, and the command starts again. The page shows it without a reload,
+// even if it did not listen yet when the command ended.
 func TestThePageComesBack(t *testing.T) {
+	t.Run("it listened", func(t *testing.T) { comesBack(t, true) })
+	t.Run("it did not listen", func(t *testing.T) { comesBack(t, false) })
+}
+
+func comesBack(t *testing.T, listened bool) {
 	ctx := browse(t)
+	quiet(ctx, t)
 	fairlead, dir := binary(t), samples(t)
 	address, stop := serveAt(t, fairlead, dir, "0")
-	run(ctx, t, "open", network.Enable(), runtime.Enable(), chromedp.Navigate(address+"/routes"), chromedp.Evaluate(`marker = 1`, nil))
+	command, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens, listen := make(chan struct{}), make(chan struct{}) // it has an answer; it may have one
+	var once sync.Once
+	proxy := httputil.NewSingleHostReverseProxy(command)
+	proxy.FlushInterval = -1
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // the command is away for a while
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if r.Request.URL.Path == "/changes" {
+			once.Do(func() { close(listens) })
+		}
+		return nil
+	}
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // as a port without a listener
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/changes" {
+			<-listen
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	defer server.CloseClientConnections()
+	run(ctx, t, "open", network.Enable(), runtime.Enable(), chromedp.Navigate(server.URL+"/routes"), chromedp.Evaluate(`marker = 1`, nil))
+	if listened {
+		close(listen)
+		<-listens
+	}
 	stop()
 	added := strings.NewReplacer("hostile.example.com", "back.example.com", "name: hostile", "name: back").Replace(hostile)
 	added = regexp.MustCompile(`, annotations: \{[^}]*\}`).ReplaceAllString(added, "")
@@ -244,6 +285,9 @@ func TestThePageComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	serveAt(t, fairlead, dir, address[strings.LastIndex(address, ":")+1:])
+	if !listened {
+		close(listen)
+	}
 	var kept bool
 	run(ctx, t, "again", chromedp.Poll(`document.querySelector("main").textContent.includes("back.example.com")`, nil, chromedp.WithPollingTimeout(time.Minute)),
 		chromedp.Evaluate(`marker === 1`, &kept))

@@ -56,17 +56,22 @@ function addCopies() {
   }
 }
 
-async function refresh() {
+let told; // the version that the command has now
+
+async function refresh(version) {
+  told = version;
   const open = new Map([...document.querySelectorAll("main details[id]")].map(d => [d.id, d.open]));
-  const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
+  const answer = await fetch(location.href, {headers: {Accept: "text/html"}}).catch(() => undefined);
+  if (!answer?.ok) return; // the command tells its version again when it is back
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const main = page.querySelector("main");
-  if (!answer.ok || !main || document.activeElement?.closest("main form")) return;
+  if (version !== told || !main || document.activeElement?.closest("main form")) return;
   document.querySelector("main").replaceChildren(...main.childNodes);
   rows = groups = undefined;
   for (const d of document.querySelectorAll("main details[id]")) if (open.has(d.id)) d.open = open.get(d.id);
   addCopies();
   if (search.value) filter(search.value);
+  document.documentElement.dataset.served = page.documentElement.dataset.served;
   document.querySelector("#news").textContent = "Updated at " + new Date().toLocaleTimeString() + ".";
 }
 
@@ -85,11 +90,7 @@ addEventListener("keydown", event => {
 });
 addCopies();
 if (served) {
-  const changes = new EventSource("/changes");
-  let opened = false;
-  changes.addEventListener("change", refresh);
-  changes.addEventListener("open", () => { // again: changes may have been missed
-    if (opened) refresh();
-    opened = true;
+  new EventSource("/changes").addEventListener("message", event => {
+    if (event.data !== document.documentElement.dataset.served) refresh(event.data);
   });
 }
