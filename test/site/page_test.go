@@ -31,6 +31,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"fairlead.dev/fairlead/test/binary"
 	"fairlead.dev/fairlead/test/nightly"
 )
 
@@ -49,13 +50,12 @@ spec:
     http: {paths: [{path: "/<script>alert(3)</script>", pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}
 `
 
-// binary builds fairlead.
-func binary(t *testing.T) string {
+// command is fairlead, built from this tree.
+func command(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "fairlead")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", out, ".")
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
+	if err := binary.Build(t.Context(), out); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func TestThePageIsForEverybody(t *testing.T) {
 	}
 	ctx := browse(t)
 	quiet(ctx, t)
-	address := serve(t, binary(t), samples(t))
+	address := serve(t, command(t), samples(t))
 	run(ctx, t, "start", network.Enable(), runtime.Enable())
 	type look struct {
 		theme string
@@ -173,7 +173,7 @@ func TestThePageIsForEverybody(t *testing.T) {
 func TestThePageByKeyboard(t *testing.T) {
 	ctx := browse(t)
 	quiet(ctx, t)
-	address := serve(t, binary(t), samples(t))
+	address := serve(t, command(t), samples(t))
 	var rows, focus, where, copied string
 	run(ctx, t, "search", network.Enable(), runtime.Enable(), chromedp.Navigate(address+"/routes"), chromedp.KeyEvent(kb.Tab),
 		chromedp.Evaluate(`document.activeElement.textContent`, &focus), input.DispatchKeyEvent(input.KeyDown).WithKey("/").WithText("/"), chromedp.KeyEvent("cart/ping"),
@@ -213,7 +213,7 @@ func TestThePageFollowsFiles(t *testing.T) {
 	ctx := browse(t)
 	quiet(ctx, t)
 	dir := samples(t)
-	address := serve(t, binary(t), dir)
+	address := serve(t, command(t), dir)
 	run(ctx, t, "open", network.Enable(), runtime.Enable(), chromedp.Navigate(address+"/routes"), chromedp.Evaluate(`marker = 1`, nil),
 		chromedp.Focus("#q"), chromedp.KeyEvent("shop"))
 	added := strings.NewReplacer("hostile.example.com", "new-shop.example.com", `"/<script>alert(3)</script>"`, "/added", "name: hostile", "name: added",
@@ -247,7 +247,7 @@ func TestThePageComesBack(t *testing.T) {
 func comesBack(t *testing.T, listened bool) {
 	ctx := browse(t)
 	quiet(ctx, t)
-	fairlead, dir := binary(t), samples(t)
+	fairlead, dir := command(t), samples(t)
 	address, stop := serveAt(t, fairlead, dir, "0")
 	command, err := url.Parse(address)
 	if err != nil {
@@ -299,7 +299,7 @@ func comesBack(t *testing.T, listened bool) {
 // TestThePageWithoutScripts reads, searches and asks with scripts off.
 func TestThePageWithoutScripts(t *testing.T) {
 	ctx := browse(t)
-	address := serve(t, binary(t), samples(t))
+	address := serve(t, command(t), samples(t))
 	var text, searched string
 	run(ctx, t, "read", network.Enable(), emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(address+"/routes"), chromedp.Text("main", &text),
 		chromedp.SetValue("#q", "cart"), chromedp.Submit("#q"), chromedp.WaitVisible("#now"), chromedp.Text("main", &searched))
@@ -320,7 +320,7 @@ var update = flag.Bool("update", false, "write the pictures of the page")
 func TestPicturesOfThePage(t *testing.T) {
 	ctx := browse(t)
 	quiet(ctx, t)
-	address := serve(t, binary(t), "config/samples")
+	address := serve(t, command(t), "config/samples")
 	run(ctx, t, "start", network.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(1000, 640, 1, false))
 	for name, view := range map[string]string{
 		"page-now": "/now", "page-routes": "/routes?q=shop.example.com", "page-ask": "/ask?url=http://shop.example.com/cart", "page-plan": "/plan",
@@ -349,7 +349,7 @@ func TestPicturesOfThePage(t *testing.T) {
 func TestFilesNeedNothing(t *testing.T) {
 	ctx := browse(t)
 	quiet(ctx, t)
-	fairlead, dir, out := binary(t), samples(t), t.TempDir()
+	fairlead, dir, out := command(t), samples(t), t.TempDir()
 	run(ctx, t, "start", network.Enable(), runtime.Enable())
 	for name, args := range map[string][]string{
 		"plan": {"plan", "-f", dir}, "diff": {"diff", "../../config/samples", dir}, "all": {"explain", "--all", "-f", dir},

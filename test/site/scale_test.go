@@ -127,7 +127,7 @@ func TestThePageOfManyIngresses(t *testing.T) {
 	if os.Getenv("NIGHTLY") != "" {
 		many = 2000
 	}
-	fairlead := binary(t)
+	fairlead := command(t)
 	for _, grouped := range []bool{true, false} {
 		ctx := browse(t)
 		quiet(ctx, t)
