@@ -86,9 +86,9 @@ func serveUI(cmd *cobra.Command, u *pageSource, port int, open bool) error {
 		return err
 	}
 	defer stop()
-	_ = output.While(cmd.ErrOrStderr(), "compiling", func() error { // the page says what is wrong
-		_, err := u.Documents(cmd.Context())
-		return err
+	_ = output.While(cmd.ErrOrStderr(), "compiling", func() error {
+		u.shown.Prepare(cmd.Context())
+		return nil
 	})
 	fmt.Fprintf(cmd.OutOrStdout(), "the page is %s/now, until you press Ctrl-C\n", address)
 	if open {
@@ -112,7 +112,8 @@ func (u *pageSource) start(ctx context.Context, port int) (address string, stop 
 		cancel()
 		return "", nil, fmt.Errorf("listening on loopback: %w", err)
 	}
-	server := &http.Server{Handler: page.Handler(u), ReadHeaderTimeout: 10 * time.Second,
+	u.shown = page.Handler(u)
+	server := &http.Server{Handler: u.shown, ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan struct{})
 	go func() {
@@ -149,6 +150,7 @@ type pageSource struct {
 	live    bool
 	cluster access.Cluster
 	base    string // a git revision
+	shown   *page.Server
 
 	mu        sync.Mutex
 	version   int64 // it begins with the time, so that the page of a command that ended shows another one

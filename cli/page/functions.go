@@ -17,8 +17,8 @@ var functions = template.FuncMap{
 	"takesAll": takesAll, "prose": prose,
 	"join":  func(first, second any) []any { return slices.Concat(list(first), list(second)) },
 	"count": count, "sum": sum, "noun": noun, "port": port,
-	"verb": func(op string) string { verb, _, _ := strings.Cut(op, " "); return verb },
-	"id":   identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
+	"colour": colour, "settings": settings, "commas": commas,
+	"id": identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
 	"changes": changes, "pair": func(first, second any) pair { return pair{first, second} },
 	"ask": func(address string) template.URL {
 		return template.URL("/ask?url=" + url.QueryEscape(address)) //nolint:gosec // it is escaped
@@ -26,6 +26,42 @@ var functions = template.FuncMap{
 	"search": func(view string, text any) template.URL {
 		return template.URL(view + "?q=" + url.QueryEscape(fmt.Sprint(text))) //nolint:gosec // it is escaped
 	},
+}
+
+// colour is that of a step by what it does.
+func colour(op string) string {
+	switch verb, _, _ := strings.Cut(op, " "); verb {
+	case "create":
+		return "good"
+	case "delete":
+		return "bad"
+	}
+	return "warn"
+}
+
+// settings says what becomes of the settings of a step.
+func settings(all any) string {
+	var out strings.Builder
+	for i, s := range list(all) {
+		if i > 0 {
+			out.WriteString("; ")
+		}
+		out.WriteString(field(s, "name") + ": ")
+		if old := field(s, "old"); old != "" {
+			out.WriteString(old + " → ")
+		}
+		out.WriteString(cmp.Or(field(s, "new"), "unset"))
+	}
+	return out.String()
+}
+
+// commas are the elements of a list.
+func commas(all any) string {
+	var out []string
+	for _, v := range list(all) {
+		out = append(out, fmt.Sprint(v))
+	}
+	return strings.Join(out, ", ")
 }
 
 // sum adds whole numbers.

@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -135,15 +136,47 @@ func (s section) body(c context) (template.HTML, error) {
 	return template.HTML(out.String()), nil //nolint:gosec // html/template has escaped it
 }
 
-// decode reads what a command has printed. Whole numbers are integers.
-func decode(data []byte) (any, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
+// unread are the large parts of documents that no view shows, by command.
+var unread = map[string][]string{"plan": {"loadBalancers", "state", "settings"}}
+
+// decode reads what a command has printed, without what no view shows. Whole numbers are integers.
+func (d Document) decode() (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(d.JSON))
 	decoder.UseNumber()
-	var out any
-	if err := decoder.Decode(&out); err != nil {
+	out, err := d.read(decoder)
+	if err != nil {
 		return nil, fmt.Errorf("reading what a command has printed: %w", err)
 	}
 	return numbers(out), nil
+}
+
+func (d Document) read(decoder *json.Decoder) (out any, err error) {
+	leave := unread[d.Command]
+	if leave == nil {
+		err = decoder.Decode(&out)
+		return out, err
+	}
+	if _, err := decoder.Token(); err != nil { // {
+		return nil, err //nolint:wrapcheck // decode does
+	}
+	parts := map[string]any{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err //nolint:wrapcheck // decode does
+		}
+		if name := fmt.Sprint(name); slices.Contains(leave, name) {
+			err = decoder.Decode(&json.RawMessage{})
+		} else {
+			var value any
+			err = decoder.Decode(&value)
+			parts[name] = value
+		}
+		if err != nil {
+			return nil, err //nolint:wrapcheck // decode does
+		}
+	}
+	return parts, nil
 }
 
 func numbers(v any) any {
@@ -171,7 +204,7 @@ func Write(w io.Writer, of string, d Document) error {
 	page := layout{Title: parts[0].Title, Of: of, Style: template.CSS(style), Script: template.JS(script), //nolint:gosec // both are ours
 		Policy: fmt.Sprintf("default-src 'none'; img-src data:; style-src %s; script-src %s; base-uri 'none'; form-action 'none'",
 			hashOf(style), hashOf(script))}
-	value, err := decode(d.JSON)
+	value, err := d.decode()
 	if err != nil {
 		return err
 	}
@@ -180,7 +213,7 @@ func Write(w io.Writer, of string, d Document) error {
 		return err
 	}
 	for i, s := range parts {
-		if s.Body, err = s.body(context{Doc: value, Level: levelOf(parts)}); err != nil {
+		if s.Body, err = s.body(context{Doc: value, Level: levelOf(len(parts))}); err != nil {
 			return err
 		}
 		if s.Command = "fairlead " + d.Command; i == 0 {
@@ -193,8 +226,8 @@ func Write(w io.Writer, of string, d Document) error {
 }
 
 // levelOf is the level of headings within sections. A section that is alone has its title in that of the page.
-func levelOf(parts []section) int {
-	if len(parts) > 1 {
+func levelOf(sections int) int {
+	if sections > 1 {
 		return 3
 	}
 	return 2

@@ -393,6 +393,57 @@ func TestASearchHidesOtherRows(t *testing.T) {
 	}
 }
 
+// TestAViewIsWrittenOnce for the same documents, and before the first request for it where that is prepared.
+func TestAViewIsWrittenOnce(t *testing.T) {
+	from := &fixed{documents: []page.Document{documentOf(t, "status", "x"), documentOf(t, "plan", "x")}}
+	cost := func(h http.Handler, path string) float64 {
+		return testing.AllocsPerRun(1, func() { // it runs once before it counts
+			if got := get(t, h, "localhost", path); got.Code != http.StatusOK {
+				t.Error(path, got.Code)
+			}
+		})
+	}
+	for _, view := range []string{"/now", "/routes", "/plan", "/diagnostics"} {
+		fresh := testing.AllocsPerRun(1, func() { get(t, page.Handler(from), "localhost", view) })
+		if again := cost(page.Handler(from), view); again > fresh/3 {
+			t.Errorf("%s: the second view takes %.0f allocations, the first %.0f", view, again, fresh)
+		}
+		var prepared []*page.Server
+		for range 2 {
+			h := page.Handler(from)
+			h.Prepare(t.Context())
+			prepared = append(prepared, h)
+		}
+		if first := testing.AllocsPerRun(1, func() {
+			get(t, prepared[0], "localhost", view)
+			prepared = prepared[1:]
+		}); first > fresh/3 {
+			t.Errorf("%s: the first view takes %.0f allocations though it is prepared, and else %.0f", view, first, fresh)
+		}
+	}
+}
+
+// TestAViewFollowsItsDocuments: neither other documents nor a search shows what was written before.
+func TestAViewFollowsItsDocuments(t *testing.T) {
+	from := &fixed{documents: []page.Document{{Command: "status", JSON: []byte(twoHosts)}}}
+	h := page.Handler(from)
+	h.Prepare(t.Context())
+	whole := get(t, h, "localhost", "/routes").Body.String()
+	if found := get(t, h, "localhost", "/routes?q=cart").Body.String(); withoutHidden(found) == withoutHidden(whole) {
+		t.Error("a search shows all")
+	}
+	if again := get(t, h, "localhost", "/routes").Body.String(); again != whole {
+		t.Errorf("after a search: %s", again)
+	}
+	if other := get(t, h, "localhost", "/now").Body.String(); strings.Contains(other, "shop/front") {
+		t.Errorf("another view: %s", other)
+	}
+	from.documents = []page.Document{{Command: "status", JSON: []byte(strings.ReplaceAll(twoHosts, "shop/front", "shop/new-front"))}}
+	if got := get(t, h, "localhost", "/routes").Body.String(); !strings.Contains(got, "shop/new-front") || strings.Contains(got, "shop/front") {
+		t.Errorf("other documents: %s", got)
+	}
+}
+
 // withoutHidden is the text of a page that is not hidden.
 func withoutHidden(text string) string {
 	root, err := html.Parse(strings.NewReader(text))

@@ -17,7 +17,7 @@ import (
 
 // A Source has the documents that are shown now.
 type Source interface {
-	// Documents returns what commands would print now.
+	// Documents returns what commands would print now: the same slice until that changes.
 	Documents(ctx gocontext.Context) ([]Document, error)
 	// Explain returns what explain prints for a request.
 	Explain(ctx gocontext.Context, q Question) (Document, error)
@@ -37,34 +37,59 @@ type Question struct {
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+// A Server serves the page.
+type Server struct {
+	from Source
+	mux  http.ServeMux
+
+	mu      sync.Mutex
+	of      *Document                // the first of the documents that are decoded
+	decoded map[string]any           // by command
+	bodies  map[string]template.HTML // by view: those of no search
+}
+
 // Handler serves the page.
-func Handler(from Source) http.Handler {
-	s := &server{from: from}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /style.css", asset("text/css", style))
-	mux.HandleFunc("GET /script.js", asset("text/javascript", script))
-	mux.HandleFunc("GET /changes", s.changes)
-	mux.HandleFunc("GET /json/{command}", s.json)
-	mux.HandleFunc("GET /search", s.search)
-	mux.HandleFunc("GET /ask", s.ask)
-	mux.HandleFunc("GET /{view}", s.view)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+func Handler(from Source) *Server {
+	s := &Server{from: from}
+	s.mux.HandleFunc("GET /style.css", asset("text/css", style))
+	s.mux.HandleFunc("GET /script.js", asset("text/javascript", script))
+	s.mux.HandleFunc("GET /changes", s.changes)
+	s.mux.HandleFunc("GET /json/{command}", s.json)
+	s.mux.HandleFunc("GET /search", s.search)
+	s.mux.HandleFunc("GET /ask", s.ask)
+	s.mux.HandleFunc("GET /{view}", s.view)
+	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/now", http.StatusFound)
 	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		if !isLoopback(r.Host) {
-			http.Error(w, "This page is for localhost, 127.0.0.1 and [::1] alone: open it by one of these.", http.StatusMisdirectedRequest)
+	return s
+}
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if !isLoopback(r.Host) {
+		http.Error(w, "This page is for localhost, 127.0.0.1 and [::1] alone: open it by one of these.", http.StatusMisdirectedRequest)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Prepare writes all views, so that the first request does not wait for them. What is wrong, the page says.
+func (s *Server) Prepare(ctx gocontext.Context) {
+	all, err := s.from.Documents(ctx)
+	if err != nil {
+		return
+	}
+	for _, p := range partsOf(all) {
+		if _, err := s.body(all, p, context{Served: true, Level: levelOf(1)}); err != nil {
 			return
 		}
-		mux.ServeHTTP(w, r)
-	})
+	}
 }
 
 // isLoopback reports whether a Host header names this machine.
@@ -83,35 +108,44 @@ func asset(kind, text string) http.HandlerFunc {
 	}
 }
 
-type server struct {
-	from Source
-
-	mu      sync.Mutex
-	of      *Document      // the first of the documents that are decoded
-	decoded map[string]any // by command
-}
-
-// value returns what a document has. It is decoded when it is first shown.
-func (s *server) value(all []Document, command string) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of != &all[0] {
-		s.of, s.decoded = &all[0], map[string]any{}
-	}
+// value returns what a document has. It is decoded when it is first shown. The caller holds the lock.
+func (s *Server) value(all []Document, command string) (any, error) {
 	if value, known := s.decoded[command]; known {
 		return value, nil
 	}
 	i := slices.IndexFunc(all, func(d Document) bool { return d.Command == command })
-	value, err := decode(all[i].JSON)
+	value, err := all[i].decode()
 	if err == nil {
 		s.decoded[command] = value
 	}
 	return value, err
 }
 
+// body returns the content of a view. That of a view as it is, without a search, is written once for the same documents.
+func (s *Server) body(all []Document, p part, c context) (template.HTML, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of != &all[0] {
+		s.of, s.decoded, s.bodies = &all[0], map[string]any{}, map[string]template.HTML{}
+	}
+	whole := c.Query == "" && !c.Only
+	if body, known := s.bodies[p.ID]; known && whole {
+		return body, nil
+	}
+	var err error
+	if c.Doc, err = s.value(all, p.of); err != nil {
+		return "", err
+	}
+	body, err := p.section.body(c)
+	if err == nil && whole {
+		s.bodies[p.ID] = body
+	}
+	return body, err
+}
+
 // changes tells the version that is there, and each that follows, as an event stream. A page that was made of another one asks
 // for itself again: https://html.spec.whatwg.org/multipage/server-sent-events.html.
-func (s *server) changes(w http.ResponseWriter, r *http.Request) {
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
 	for {
@@ -131,7 +165,7 @@ func (s *server) changes(w http.ResponseWriter, r *http.Request) {
 }
 
 // json answers with what a command prints.
-func (s *server) json(w http.ResponseWriter, r *http.Request) {
+func (s *Server) json(w http.ResponseWriter, r *http.Request) {
 	all, err := s.from.Documents(r.Context())
 	if r.PathValue("command") == "explain" {
 		var d Document
@@ -163,7 +197,7 @@ func questionOf(form url.Values) Question {
 }
 
 // ask answers a question. The address has the question, so that it can be sent to others.
-func (s *server) ask(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	form := r.URL.Query()
 	c := context{Served: true, Form: form}
 	part := viewsOf["explain"][0]
@@ -171,46 +205,45 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request) {
 	if form.Get("url") != "" {
 		d, err := s.from.Explain(r.Context(), questionOf(form))
 		if err == nil {
-			c.Doc, err = decode(d.JSON)
+			c.Doc, err = d.decode()
 		}
 		if err != nil {
 			c.Problem = err.Error()
 		}
 	}
 	part.Command, part.JSON = "fairlead explain URL", template.URL("/json/explain?"+form.Encode()) //nolint:gosec // encoded
-	s.answer(w, r, page, []section{part}, func(section) context { return c })
+	s.answerOne(w, r, page, part, c)
 }
 
 // view answers with one view.
-func (s *server) view(w http.ResponseWriter, r *http.Request) {
+func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	s.sections(w, r, false, func(p section) bool { return p.ID == r.PathValue("view") })
 }
 
 // search answers with the rows of all views in which a text is.
-func (s *server) search(w http.ResponseWriter, r *http.Request) {
+func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	s.sections(w, r, true, func(section) bool { return true })
 }
 
-func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wanted func(section) bool) {
+func (s *Server) sections(w http.ResponseWriter, r *http.Request, only bool, wanted func(section) bool) {
 	page := s.layout(r, "Search")
 	all, err := s.from.Documents(r.Context())
 	if err != nil {
 		s.failed(w, r, page, err)
 		return
 	}
-	var shown []section
-	values := map[string]any{} // by view
-	for _, p := range partsOf(all) {
-		if !wanted(p.section) || only && p.ID == noPlan.ID && p.of == "status" {
-			continue
-		}
-		if values[p.ID], err = s.value(all, p.of); err != nil {
+	query := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("q")))
+	shown := slices.DeleteFunc(partsOf(all), func(p part) bool {
+		return !wanted(p.section) || only && p.ID == noPlan.ID && p.of == "status"
+	})
+	for _, p := range shown {
+		c := context{Served: true, Query: query, Only: only, Level: levelOf(len(shown))}
+		if p.Body, err = s.body(all, p, c); err != nil {
 			s.failed(w, r, page, err)
 			return
 		}
 		p.Command, p.JSON = "fairlead "+p.of, template.URL("/json/"+p.of) //nolint:gosec // ours
-		shown = append(shown, p.section)
-		if !only {
+		if page.Sections = append(page.Sections, p.section); !only {
 			page.Title = p.Title
 		}
 	}
@@ -218,43 +251,41 @@ func (s *server) sections(w http.ResponseWriter, r *http.Request, only bool, wan
 		http.NotFound(w, r)
 		return
 	}
-	query := r.URL.Query().Get("q")
-	s.answer(w, r, page, shown, func(p section) context {
-		return context{Doc: values[p.ID], Served: true, Query: strings.ToLower(strings.TrimSpace(query)), Only: only}
-	})
+	s.answer(w, r, page)
 }
 
 // failed says why there are no documents. The next change shows them again.
-func (s *server) failed(w http.ResponseWriter, r *http.Request, page layout, err error) {
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, page layout, err error) {
 	page.Title = "Nothing can be shown"
-	s.answer(w, r, page, []section{{ID: "problem", template: "problem"}},
-		func(section) context { return context{Problem: err.Error()} })
+	s.answerOne(w, r, page, section{ID: "problem", template: "problem"}, context{Problem: err.Error()})
 }
 
 // layout is a page of the version that is there now: it is asked for before the documents, which may be newer.
-func (s *server) layout(r *http.Request, title string) layout {
+func (s *Server) layout(r *http.Request, title string) layout {
 	version, _ := s.from.Version()
 	return layout{Title: title, Version: version, Served: true, Of: s.from.Of(), Query: r.URL.Query().Get("q")}
 }
 
-func (s *server) answer(w http.ResponseWriter, r *http.Request, page layout, parts []section, of func(section) context) {
-	page.Views = s.views(r)
-	for _, p := range parts {
-		var err error
-		c := of(p)
-		c.Level = levelOf(parts)
-		if p.Body, err = p.body(c); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		page.Sections = append(page.Sections, p)
+// answerOne answers with one section, which is written for this request.
+func (s *Server) answerOne(w http.ResponseWriter, r *http.Request, page layout, p section, c context) {
+	var err error
+	c.Level = levelOf(1)
+	if p.Body, err = p.body(c); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
+	page.Sections = []section{p}
+	s.answer(w, r, page)
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, page layout) {
+	page.Views = s.views(r)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = page.write(w) // the client may be gone
 }
 
 // views are the links to all views.
-func (s *server) views(r *http.Request) []view {
+func (s *Server) views(r *http.Request) []view {
 	ids := []section{viewsOf["explain"][0]}
 	all, err := s.from.Documents(r.Context())
 	if err != nil {
