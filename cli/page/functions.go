@@ -17,7 +17,7 @@ var functions = template.FuncMap{
 	"takesAll": takesAll, "prose": prose,
 	"join":  func(first, second any) []any { return slices.Concat(list(first), list(second)) },
 	"count": count, "sum": sum, "noun": noun, "port": port,
-	"colour": colour, "settings": settings, "commas": commas,
+	"colour": colour, "settings": settings, "commas": commas, "shown": shown, "more": more,
 	"id": identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
 	"changes": changes, "pair": func(first, second any) pair { return pair{first, second} },
 	"ask": func(address string) template.URL {
@@ -54,6 +54,15 @@ func settings(all any) string {
 	}
 	return out.String()
 }
+
+// mostShown is how many routes that violate an expectation are shown: a request that is answered wrongly everywhere is one
+// mistake, and thousands of cards hide the next one.
+const mostShown = 100
+
+// shown returns the beginning of a list, and more how many elements are left.
+func shown(all any) []any { return list(all)[:min(mostShown, len(list(all)))] }
+
+func more(all any) int { return max(0, len(list(all))-mostShown) }
 
 // commas are the elements of a list.
 func commas(all any) string {

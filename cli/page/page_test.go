@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -592,6 +593,33 @@ func TestAPlanSaysItsErrors(t *testing.T) {
 	text := textOf(file.String())
 	if !strings.Contains(text, "1 error\n") || strings.Index(text, "Ingress a/x: no port") > strings.Index(text, "Ingress a/y: m2") || strings.Contains(text, "m4") {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestWhatViolatesAnExpectationEverywhereIsShort: its first routes are shown, and the file has all in its JSON.
+func TestWhatViolatesAnExpectationEverywhereIsShort(t *testing.T) {
+	file := func(many int) string {
+		var violations []string
+		for i := range many {
+			violations = append(violations, fmt.Sprintf(`{"curl": "curl http://%d.example/", "problems": ["p"], "answer": {"action": "a", "why": "w"}}`, i))
+		}
+		report := `{"summary": {"violated": 1}, "notChecked": [], "expectations": [{"name": "e", "verdict": "violated", "applies": true, "undecided": [], "violations": [` +
+			strings.Join(violations, ",") + "]}]}"
+		var out bytes.Buffer
+		if err := page.Write(&out, "x", page.Document{Command: "verify", JSON: []byte(report)}); err != nil {
+			t.Fatal(err)
+		}
+		return textOf(out.String())
+	}
+	const said = "fairlead verify -o json prints all."
+	if text := file(300); strings.Count(text, "curl http://") != 100 || !strings.Contains(text, "And 200 more routes: "+said) {
+		t.Errorf("of 300: %s", text)
+	}
+	if text := file(101); !strings.Contains(text, "And 1 more route: "+said) {
+		t.Errorf("of 101: %s", text)
+	}
+	if text := file(100); strings.Count(text, "curl http://") != 100 || strings.Contains(text, said) {
+		t.Errorf("of 100: %s", text)
 	}
 }
 

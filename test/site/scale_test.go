@@ -48,8 +48,9 @@ spec:
 	return dir
 }
 
-// violated is an expectation that every answer of an Ingress violates.
-const violated = "expectations: [{name: none, must: {answered: false}}]"
+// violated are expectations that every answer of an Ingress violates.
+const violated = "expectations: [{name: a, must: {answered: false}}, {name: b, must: {answered: false}}, " +
+	"{name: c, must: {answered: false}}, {name: d, must: {answered: false}}, {name: e, must: {answered: false}}]"
 
 // disagreeing writes lines of an access log: each Ingress was answered 404, though it has the path. It returns the flags for it.
 func disagreeing(t *testing.T, file string, ingresses int, grouped bool) (flags []string) {
