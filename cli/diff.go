@@ -92,6 +92,8 @@ type opposite struct {
 	// acceptances are those that count, and accepting says how the file differs from them.
 	acceptances []comparison.Acceptance
 	accepting   string
+	// names are those of the configurations before and after.
+	names [2]string
 }
 
 func newDiff(with access.Clouds) *cobra.Command {
@@ -160,7 +162,7 @@ func runDiff(
 	if err := after.print(cmd, report, format); err != nil {
 		return err
 	}
-	if err := writeHTML(cmd, "diff", report); err != nil {
+	if err := writeHTML(cmd, "diff", fmt.Sprintf("Before: %s. After: %s.", from.names[0], from.names[1]), report); err != nil {
 		return err
 	}
 	switch {
@@ -216,13 +218,15 @@ func (o *opposite) sides(
 	if before, err = o.read(cmd, in.OfCluster()); err != nil {
 		return before, after, err
 	}
+	there := strings.TrimSuffix(new(source.Input).Of(o.cluster), ".")
+	o.names = [2]string{there, "the same with " + source.Listed(in.Paths()) + " applied"}
 	after.objects, after.options = source.Applied(before.objects, after.objects), before.options
 	after.live = true
 	return before, after, nil
 }
 
 // two reads two configurations, each from files or from a saved state.
-func (o opposite) two(
+func (o *opposite) two(
 	cmd *cobra.Command, in source.Input, args []string,
 ) (before, after side, err error) {
 	if err := o.wantTwo(in, args); err != nil {
@@ -235,11 +239,13 @@ func (o opposite) two(
 	var errs [2]error
 	for i, one := range []*side{&before, &after} {
 		if states[i] != "" {
+			o.names[i] = "the state in " + manifests.NameOf(states[i])
 			*one, errs[i] = ofState(states[i])
 			continue
 		}
 		files := in
 		files.Files, args = args[:1], args[1:]
+		o.names[i] = source.Listed(files.Files)
 		*one, errs[i] = o.read(cmd, files)
 	}
 	return before, after, errors.Join(errs[:]...)
@@ -280,6 +286,8 @@ func (o *opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after
 	if err := o.acceptancesOf(tree); err != nil {
 		return before, after, err
 	}
+	files := source.Listed(in.Paths())
+	o.names = [2]string{files + " at revision " + tree.Commit(cmd.Context()), files}
 	old, errOld := in.OfRevision(tree)
 	now, errNow := in.WithoutGone(tree)
 	if err := errors.Join(errOld, errNow); err != nil {

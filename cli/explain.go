@@ -122,7 +122,7 @@ func newExplain(with access.Clouds) *cobra.Command {
 			}
 			switch {
 			case all:
-				err = compiled.explainAll(cmd, format, failOn)
+				err = compiled.explainAll(cmd, in.Of(cluster), format, failOn)
 			case len(bound) > 0:
 				err = compiled.explainBindings(cmd.OutOrStdout(), bound, format)
 			case len(named) > 0:
@@ -270,7 +270,7 @@ func printEach(w io.Writer, diagnostics []diag.Diagnostic) error {
 
 // explainAll prints errors, and other diagnostics about conflicts between routes and about
 // Ingresses that are not served.
-func (c compilation) explainAll(cmd *cobra.Command, format output.Format, failOn string) error {
+func (c compilation) explainAll(cmd *cobra.Command, of string, format output.Format, failOn string) error {
 	about := append([]diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken,
 		diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}, answer.NotServed...)
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
@@ -280,7 +280,7 @@ func (c compilation) explainAll(cmd *cobra.Command, format output.Format, failOn
 	if err := c.print(cmd.OutOrStdout(), diagnostics, format); err != nil {
 		return err
 	}
-	if err := writeHTML(cmd, "explain --all", diagnostics); err != nil {
+	if err := writeHTML(cmd, "explain --all", of, diagnostics); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return failing(d, failOn) }) {

@@ -174,7 +174,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the migration"); err != nil {
 		return err
 	}
-	if err := writeHTML(cmd, "migrate", report); err != nil {
+	if err := writeHTML(cmd, "migrate", m.Of(m.cluster), report); err != nil {
 		return err
 	}
 	return report.end(&found, unwritten)

@@ -115,6 +115,7 @@ type presentation struct {
 	format     output.Format
 	failOn     string
 	priorities bool
+	about      string // what the plan is about
 }
 
 // planned is the result that plan prints.
@@ -138,6 +139,7 @@ func runPlan(
 	if err != nil {
 		return err
 	}
+	show.about = in.Of(from.home)
 	var reasons []string
 	if in.FromFiles() {
 		if objects := result.side.objects; !from.live && len(objects.Ingresses)+len(result.programs) > 0 {
@@ -185,7 +187,7 @@ func (p planned) show(cmd *cobra.Command, with access.Clouds, show presentation)
 	} else {
 		err = printPlans(out, p, show.priorities)
 	}
-	return cmp.Or(err, writeHTML(cmd, "plan", report))
+	return cmp.Or(err, writeHTML(cmd, "plan", show.about, report))
 }
 
 // verdict returns the error that stands for the exit code.

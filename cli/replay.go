@@ -176,6 +176,21 @@ func (r replayed) read(cmd *cobra.Command) (traffic.Logs, error) {
 	return out, err
 }
 
+// about says what is compared.
+func (r *replayed) about() string {
+	of := "State: " + r.state + "."
+	if r.state == "" {
+		of = r.Of(r.home)
+	}
+	switch of += " Logs: " + source.Listed(r.logs) + "."; {
+	case r.base != "":
+		of += " The change: since revision " + r.base + "."
+	case len(r.change) > 0:
+		of += " The change: " + source.Listed(r.change) + "."
+	}
+	return of
+}
+
 func runReplay(
 	cmd *cobra.Command, with access.Clouds, in replayed, format output.Format,
 ) error {
@@ -214,7 +229,7 @@ func runReplay(
 	if err := printReplay(cmd.OutOrStdout(), report, format, in.top); err != nil {
 		return err
 	}
-	if err := writeHTML(cmd, "replay", report); err != nil {
+	if err := writeHTML(cmd, "replay", in.about(), report); err != nil {
 		return err
 	}
 	var left []error

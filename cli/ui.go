@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -194,11 +193,10 @@ func (u *pageSource) Version() (string, <-chan struct{}) {
 
 // Of is a page.Source.
 func (u *pageSource) Of() string {
-	if u.live {
-		context, server := u.cluster.Name()
-		return fmt.Sprintf("Cluster: %s (%s).", cmp.Or(context, "no context"), server)
+	if u.base != "" {
+		return u.in.Of(u.cluster) + " Compared with revision " + u.base + "."
 	}
-	return "Files: " + u.in.FirstFile() + "."
+	return u.in.Of(u.cluster)
 }
 
 // Documents is a page.Source.
@@ -301,8 +299,8 @@ func htmlFlag(cmd *cobra.Command) {
 	flagvalue.Must(cmd.MarkFlagFilename("html", "html"))
 }
 
-// writeHTML writes what a command prints with -o json as a page, if --html names a file.
-func writeHTML(cmd *cobra.Command, command string, report any) error {
+// writeHTML writes what a command prints with -o json as a page, if --html names a file. The page says what it is about.
+func writeHTML(cmd *cobra.Command, command, about string, report any) error {
 	file := cmd.Flag("html").Value.String()
 	if file == "" {
 		return nil
@@ -312,7 +310,7 @@ func writeHTML(cmd *cobra.Command, command string, report any) error {
 		return err
 	}
 	var out bytes.Buffer
-	of := "Written by Fairlead " + operator.Version() + " at " + time.Now().UTC().Format("2006-01-02 15:04 UTC") + "."
+	of := about + " Written by Fairlead " + operator.Version() + "."
 	if err := page.Write(&out, of, page.Document{Command: command, JSON: data}); err != nil {
 		return err
 	}

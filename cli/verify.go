@@ -148,7 +148,7 @@ func runVerify(
 	default:
 		err = format.PrintReport(cmd.OutOrStdout(), report, "the verification")
 	}
-	err = cmp.Or(err, writeHTML(cmd, "verify", report))
+	err = cmp.Or(err, writeHTML(cmd, "verify", in.Of(in.cluster), report))
 	switch {
 	case err != nil:
 		return err

@@ -3,6 +3,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -137,6 +138,28 @@ func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomiza
 
 // FirstFile returns the first file or directory that is given.
 func (in *Input) FirstFile() string { return in.Paths()[0] }
+
+// Of says of which files, or of which cluster, the objects are.
+func (in *Input) Of(cluster access.Cluster) string {
+	if in.FromFiles() {
+		return "Files: " + Listed(in.Paths()) + "."
+	}
+	context, server := cluster.Name()
+	return fmt.Sprintf("Cluster: %s (%s).", cmp.Or(context, "no context"), server)
+}
+
+// Listed returns the names of files and directories in a line.
+func Listed(paths []string) string {
+	const most = 5
+	var names []string
+	for _, path := range paths[:min(most, len(paths))] {
+		names = append(names, manifests.NameOf(path))
+	}
+	if more := len(paths) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
 
 // Again returns the same input, to be read once more: the bound of aliases is that of one reading.
 func (in Input) Again() Input {

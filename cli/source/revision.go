@@ -90,6 +90,15 @@ func (t *Tree) write(ctx context.Context, list []byte) error {
 	return all.write(ctx, t.top, t.files)
 }
 
+// Commit returns the revision with its commit, as a branch names others later. A revision that is a tree has none.
+func (t *Tree) Commit(ctx context.Context) string {
+	out, err := git(ctx, "-C", t.top, "rev-parse", "--verify", "--end-of-options", t.revision+"^{commit}")
+	if err != nil {
+		return t.revision
+	}
+	return fmt.Sprintf("%s (commit %s)", t.revision, strings.TrimSpace(string(out)))
+}
+
 // missing returns the error for a revision that cannot be read.
 func missing(ctx context.Context, revision string, err error) error {
 	if strings.Trim(revision, "0") == "" {
