@@ -95,7 +95,8 @@ func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	switch {
 	case port == nil:
 		r.AddProblem(diag.Error, diag.ServicePortMissing,
-			fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
+			fmt.Sprintf("Service %s has no port %s; it has %s", ref.Service, diag.Cut(string(r.Backend.Port)),
+				PortsOf(service)))
 	case protocolOf(port) != corev1.ProtocolTCP:
 		r.AddProblem(diag.Error, diag.ServiceUnusable,
 			fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.Service,
@@ -167,7 +168,8 @@ func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1
 			fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.Service))
 	case err != nil:
 		r.AddProblem(diag.Error, diag.ServicePortMissing,
-			fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
+			fmt.Sprintf("Service %s has no port %s; it has %s", ref.Service, diag.Cut(string(r.Backend.Port)),
+				PortsOf(service)))
 	case isAddress(service.Spec.ExternalName):
 		r.AddProblem(diag.Error, diag.ExternalNameRefused,
 			fmt.Sprintf("Service %s has the external name %s, which Kubernetes reads as a name of digits "+
@@ -209,6 +211,24 @@ func PortOf(service *corev1.Service, ref Reference) *corev1.ServicePort {
 		found = p
 	}
 	return found
+}
+
+// PortsOf lists the ports of a Service, each with its name.
+func PortsOf(service *corev1.Service) string {
+	const most = 5
+	var out []string
+	for i, p := range service.Spec.Ports {
+		if i == most {
+			out = append(out, fmt.Sprintf("and %d more", len(service.Spec.Ports)-most))
+			break
+		}
+		text := strconv.Itoa(int(p.Port))
+		if p.Name != "" {
+			text += " (" + diag.Cut(p.Name) + ")"
+		}
+		out = append(out, text)
+	}
+	return cmp.Or(strings.Join(out, ", "), "none")
 }
 
 func protocolOf(p *corev1.ServicePort) corev1.Protocol {

@@ -66,7 +66,7 @@ func portNamed(s *corev1.Service, name, targetType string) (number int32, why st
 			return cmp.Or(p.TargetPort.IntVal, p.Port), ""
 		}
 	}
-	return 0, fmt.Sprintf("Service %s has no port of that name", nameOf(s))
+	return 0, fmt.Sprintf("Service %s has no port of that name; it has %s", nameOf(s), endpoints.PortsOf(s))
 }
 
 func (v *MemberBackends) reportCheck(port, field string, reason diag.Reason, why string) {
