@@ -339,3 +339,39 @@ func TestAShareOfNothingServesNothing(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestAMissingServiceThatIsMisspelt: the one that was meant is named, in its namespace alone.
+func TestAMissingServiceThatIsMisspelt(t *testing.T) {
+	service := func(namespace, name string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + ", namespace: " + namespace + "}\nspec: {ports: [{name: http, port: 80}, {port: 8080}]}\n---\n"
+	}
+	services := service("shop", "checkout") + service("shop", "checkouts-2") + service("other", "checkout-api") + service("shop", "worker-2") +
+		service("shop", "cart-api") + service("shop", "cart-apl")
+	for name, want := range map[string]string{
+		"chekout":     "; did you mean shop/checkout?",
+		"check-out":   "; did you mean shop/checkout?",
+		"checkouts2":  "; did you mean shop/checkouts-2?",
+		"cart-app":    "; did you mean shop/cart-api?", // the first of two
+		"chekout-api": "",                              // of another namespace
+		"worker-3":    "",                              // one of many
+		"billing":     "",
+	} {
+		dir := directory(t, map[string]string{"services.yaml": services, "a.yaml": strings.ReplaceAll(ingressYAML("a", "a.example.com", "/"), "name: web", "name: "+name)})
+		for _, command := range [][]string{{"plan", "-f", dir}, {"validate", "-f", dir}, {"explain", "a.example.com/", "-f", dir}, {"status", "-f", dir, "-o", "json"}} {
+			got := fairlead(t, command...)
+			if text := "Service shop/" + name + " is not among the files" + want; !strings.Contains(got.out, text) || want == "" && strings.Contains(got.out, "did you mean") {
+				t.Errorf("%s: %s lacks %q:\n%s%s", name, command[0], text, got.out, got.err)
+			}
+		}
+	}
+	for ports, want := range map[string]string{
+		"[{name: http, port: 80}, {port: 8080}]": "80 (http), 8080",
+		"[{name: a, port: 1}, {name: b, port: 2}, {name: c, port: 3}, {name: d, port: 4}, {name: e, port: 5}, {name: f, port: 6}]": "1 (a), 2 (b), 3 (c), 4 (d), 5 (e), and 1 more",
+	} {
+		dir := directory(t, map[string]string{"services.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {ports: " + ports + "}\n",
+			"a.yaml": strings.ReplaceAll(ingressYAML("a", "a.example.com", "/"), "port: {number: 80}", "port: {name: htpp}")})
+		if got := fairlead(t, "plan", "-f", dir); !strings.Contains(got.out, "Service shop/web has no port htpp; it has "+want+"\n") {
+			t.Errorf("a port that is misspelt:\n%s%s", got.out, got.err)
+		}
+	}
+}

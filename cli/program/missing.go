@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
 // This file changes the diagnostics of missing objects if only files are read: the objects may be
@@ -44,6 +46,53 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 	}
 	return diag.Sort(out)
 }
+
+// meant returns the diagnostics with the Service of the same namespace that one which does not exist was meant as, if there
+// is one whose name differs little. Names that differ in digits alone are those of other Services.
+func meant(diagnostics []diag.Diagnostic, objects ingress.Objects) []diag.Diagnostic {
+	in := map[string][]string{} // names by namespace
+	for _, s := range objects.Services {
+		in[s.Namespace] = append(in[s.Namespace], s.Name)
+	}
+	known := map[string]string{}
+	for i, d := range diagnostics {
+		found := absent.FindStringSubmatch(d.Message)
+		if d.Reason != diag.ServiceMissing || found == nil {
+			continue
+		}
+		name, done := known[found[2]]
+		if !done {
+			namespace, missing, _ := strings.Cut(found[2], "/")
+			if near := nearest(missing, in[namespace]); near != "" {
+				name = "; did you mean " + namespace + "/" + near + "?"
+			}
+			known[found[2]] = name
+		}
+		diagnostics[i].Message += name
+	}
+	return diagnostics
+}
+
+// nearest returns the name that another one is a misspelling of; "" for none.
+func nearest(misspelt string, names []string) (out string) {
+	fewest := 0
+	for _, name := range names {
+		a, b := spelling.Squeeze(misspelt), spelling.Squeeze(name)
+		if !spelling.Resembles(a, b) || digits.ReplaceAllString(misspelt, "") == digits.ReplaceAllString(name, "") {
+			continue
+		}
+		edits := 0
+		for !spelling.Within(a, b, edits) {
+			edits++
+		}
+		if out == "" || edits < fewest || edits == fewest && name < out {
+			out, fewest = name, edits
+		}
+	}
+	return out
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
 
 func leftOut(class string) string {
 	return ", so its Ingresses are left out; " + Assuming(class, "") + " assumes it"

@@ -103,7 +103,7 @@ func CompileAll(
 			diagnostics = append(diagnostics, p.Plan.Diagnostics...)
 		}
 	}
-	return programs, diag.Sort(diagnostics), nil
+	return programs, diag.Sort(meant(diagnostics, objects)), nil
 }
 
 // Compile compiles one snapshot, and plans from the observed load balancer.
