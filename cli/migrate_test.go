@@ -142,7 +142,7 @@ func TestMigrateFromNGINX(t *testing.T) {
 		manifests, provider string
 		says, not           string
 	}{
-		"the same":                  {nginxIngress("a", "a.example.com", "", "/", "/a"), "aws", "2 of 2 request classes are answered the same on alb; 0 change;", "301"},
+		"the same":                  {nginxIngress("a", "a.example.com", "", "/", "/a"), "aws", "2 of 2 request classes are answered the same on alb; 0 change;", ": 301"},
 		"HTTP and HTTPS":            {tls, "aws", "2 of 4 request classes are answered the same on alb; 2 change; 0 are refused;", ""},
 		"the answers":               {tls, "aws", "ingress-nginx: 308 to https://a.example.com/a\n      alb: 301 to https://a.example.com/a/\n", ""},
 		"refused":                   {tls + nginxIngress("b", "b.example.com", prefix+"auth-type: basic", "/"), "aws", "1 is refused; 1 Ingress needs a decision.", ""},
