@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"fairlead.dev/fairlead/cli/answer"
 )
 
 // This file asks explain about requests that are answered 404 or 503.
@@ -372,6 +376,44 @@ func TestAMissingServiceThatIsMisspelt(t *testing.T) {
 			"a.yaml": strings.ReplaceAll(ingressYAML("a", "a.example.com", "/"), "port: {number: 80}", "port: {name: htpp}")})
 		if got := fairlead(t, "plan", "-f", dir); !strings.Contains(got.out, "Service shop/web has no port htpp; it has "+want+"\n") {
 			t.Errorf("a port that is misspelt:\n%s%s", got.out, got.err)
+		}
+	}
+}
+
+// TestAnotherPortHasThePath: a route that HTTP or HTTPS alone has is told, but no redirect back to what was asked.
+func TestAnotherPortHasThePath(t *testing.T) {
+	both := func(name, ports, path, more string) string {
+		return strings.Replace(ingressYAML(name, "a.example.com", path), "namespace: shop}", `namespace: shop, annotations: {fairlead.dev/group: g, fairlead.dev/listen-ports: "`+
+			ports+`"`+more+"}}", 1)
+	}
+	tls := func(ingress string) string { return ingress + "  tls: [{hosts: [a.example.com], secretName: tls}]\n" }
+	dir := directory(t, map[string]string{"service.yaml": serviceYAML, "web.yaml": tls(both("web", "HTTP:80,HTTPS:443", "/shop", `, fairlead.dev/ssl-redirect: "443"`)),
+		"plain.yaml": both("plain", "HTTP:80,HTTP:8080", "/api", ""), "secure.yaml": tls(both("secure", "HTTPS:443", "/admin", "")),
+		"away.yaml": strings.Replace(both("away", "HTTP:80", "/away", ""), "{service: {name: web, port: {number: 80}}}", "{resource: {apiGroup: fairlead.dev, kind: Backend, name: away}}", 1) +
+			"---\napiVersion: fairlead.dev/v1alpha1\nkind: Backend\nmetadata: {name: away, namespace: shop}\nspec: {redirect: {scheme: https, statusCode: 301}}\n"})
+	for url, want := range map[string][]string{
+		"https://a.example.com/api/x?y=1": {"80 http://a.example.com/api/x?y=1 Service shop/web port 80", "8080 http://a.example.com:8080/api/x?y=1 Service shop/web port 80"},
+		"a.example.com/admin":             {"443 https://a.example.com/admin Service shop/web port 80"},
+		"a.example.com:8080/shop":         {"80 http://a.example.com/shop redirect 301 to https://a.example.com/shop", "443 https://a.example.com/shop Service shop/web port 80"},
+		"a.example.com:81/api":            {"80 http://a.example.com/api Service shop/web port 80", "8080 http://a.example.com:8080/api Service shop/web port 80"},
+		"https://a.example.com/shop":      nil, // it has it
+		"https://a.example.com/none":      nil,
+		"https://a.example.com/away":      nil, // port 80 redirects to it
+	} {
+		var found answer.Explanation
+		if err := json.Unmarshal([]byte(fairlead(t, "explain", url, "-f", dir, "-o", "json").out), &found); err != nil {
+			t.Fatal(err)
+		}
+		text := fairlead(t, "explain", url, "-f", dir).out
+		var ports []string
+		for _, o := range found.Ports {
+			ports = append(ports, fmt.Sprintf("%d %s %s", o.Port, o.URL, o.Outcome))
+			if line := fmt.Sprintf("port %d ", o.Port); !strings.Contains(text, line) || !strings.Contains(text, "has it: "+o.URL+" is answered by "+o.Outcome.String()+"\n") {
+				t.Errorf("%s: the text lacks %s:\n%s", url, line, text)
+			}
+		}
+		if found.Ports == nil || !slices.Equal(ports, want) || len(want) == 0 && strings.Contains(text, "has it") {
+			t.Errorf("%s: other ports are %q, want %q\n%s", url, ports, want, text)
 		}
 	}
 }

@@ -38,6 +38,8 @@ type Explanation struct {
 	Hosts []string `json:"hosts"`
 	// Paths has the nearest paths of the host, if none of its paths matches.
 	Paths []Near `json:"paths"`
+	// Ports has the other ports of the load balancer that have a route for the request, if its own has none.
+	Ports []OtherPort `json:"ports"`
 	// Refused has the refusals of Ingresses that name the host.
 	Refused []Refusal `json:"refused"`
 
@@ -57,6 +59,14 @@ type Other struct {
 	Why          string  `json:"why"`
 }
 
+// An OtherPort has a route for a request that its port has none for.
+type OtherPort struct {
+	Port    int32   `json:"port"`
+	URL     string  `json:"url"`
+	Outcome Outcome `json:"outcome"`
+	Source  string  `json:"source"`
+}
+
 // A beaten route matches the request, too, but with lower precedence.
 type beaten struct {
 	Source  string `json:"source"`
@@ -68,7 +78,7 @@ type beaten struct {
 // no load balancer names it, those with a listener on the port answer.
 func Explain(programs []program.Program, q Question, known Endpoints) (Explanation, error) {
 	e := Explanation{URL: q.Asked, LoadBalancers: []lb.Key{}, Over: []beaten{}, Others: []Other{},
-		Hosts: []string{}, Paths: []Near{}}
+		Hosts: []string{}, Paths: []Near{}, Ports: []OtherPort{}}
 	var asked []program.Program
 	asked, e.claimed, e.sharing = naming(programs, q.Request.Hostname())
 	if e.Named = len(asked) > 0; !e.Named {
@@ -104,6 +114,7 @@ func FillAnswer(p program.Program, e *Explanation, q Question, known Endpoints) 
 		e.Outcome = Outcome{Kind: unanswered}
 		e.Why = fmt.Sprintf("there is no listener on port %d%s", q.Request.Port,
 			portsOf([]program.Program{p}, "; it listens on "))
+		e.Ports = otherPorts(p, q, known)
 		return nil
 	}
 	if spoken := strings.ToLower(string(listener.Protocol)); spoken != q.Scheme {
@@ -130,6 +141,7 @@ func FillAnswer(p program.Program, e *Explanation, q Question, known Endpoints) 
 	}
 	if said.Route == nil {
 		e.Paths, e.pathsLeft = nearestPaths(p.Table.Level(q.Request.Port, said.Host), q.Request)
+		e.Ports = otherPorts(p, q, known)
 	}
 	return nil
 }

@@ -112,6 +112,28 @@ func nearestPaths(level *precedence.Level, q routing.Request) ([]Near, int) {
 	return out, len(all) - len(out)
 }
 
+// otherPorts returns the ports that have a route for a request whose own port has none, but not those that redirect to it.
+func otherPorts(p program.Program, q Question, known Endpoints) []OtherPort {
+	out := []OtherPort{}
+	for _, l := range p.Table.Listeners {
+		url := p.Table.URL(l.Port, routing.Host(q.Request.Hostname()), q.Request.Path)
+		if q.Query != "" {
+			url += "?" + q.Query
+		}
+		there, err := Ask(url)
+		if err != nil {
+			continue
+		}
+		there.Request.Method, there.Request.Header, there.Request.Source = q.Request.Method, q.Request.Header, q.Request.Source
+		said := p.Table.Match(there.Request)
+		outcome := OutcomeOf(p, said.Action, there, known)
+		if said.Route != nil && outcome.Location != q.Asked {
+			out = append(out, OtherPort{l.Port, there.Asked, outcome, said.Source.String()})
+		}
+	}
+	return out
+}
+
 // whyNot returns the reason why a route does not match a path that a reader could take for its own;
 // "" for other paths.
 func whyNot(r *routing.Route, path string) string {

@@ -32,6 +32,9 @@ func (e Explanation) Text(colour output.Palette) string {
 		line("instead of", o.Source)
 	}
 	line("its paths", e.paths())
+	for _, o := range e.Ports {
+		line(fmt.Sprintf("port %d", o.Port), "has it: "+o.URL+" is answered by "+o.Outcome.String())
+	}
 	line(e.hosts())
 	for _, r := range e.Refused {
 		line(r.State, fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))

@@ -627,10 +627,12 @@ func TestWhatViolatesAnExpectationEverywhereIsShort(t *testing.T) {
 func TestAnAnswerOfSeveralLoadBalancers(t *testing.T) {
 	answer := `{"url": "http://a.example/", "named": true, "loadBalancer": "c/a", "loadBalancers": ["c/a", "c/b"], "outcome": {"kind": "service", "service": "a/x", "port": 81, "status": 503},
  "why": "w", "over": [], "hosts": [], "paths": [], "others": [{"loadBalancer": "c/b", "why": "v", "outcome": {"kind": "fixed", "status": 404}}],
+ "ports": [{"port": 443, "url": "https://a.example/x?y", "source": "s", "outcome": {"kind": "service", "service": "a/x", "port": 80}}],
  "refused": [{"source": "Ingress a/x", "severity": "error", "reason": "ServicePortMissing", "message": "m", "state": "problem"}]}`
 	from := &fixed{answer: page.Document{Command: "explain", JSON: []byte(answer)}}
 	got := get(t, page.Handler(from), "localhost", "/ask?url=a.example").Body.String()
 	for _, want := range []string{`role="heading" aria-level="2">503: no targets of Service a/x port 81</div>`, "2 load balancers name this host", "This is the answer of c/a.",
+		`<dt>port 443</dt><dd>has it: <a href="/ask?url=https%3A%2F%2Fa.example%2Fx%3Fy">https://a.example/x?y</a> is answered by Service a/x port 80`,
 		"<dt>problem</dt>", "c/b: <strong>404</strong>", "<details><summary>Method"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
