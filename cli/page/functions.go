@@ -17,7 +17,8 @@ var functions = template.FuncMap{
 	"takesAll": takesAll, "prose": prose,
 	"join":  func(first, second any) []any { return slices.Concat(list(first), list(second)) },
 	"count": count, "sum": sum, "noun": noun, "port": port,
-	"colour": colour, "settings": settings, "commas": commas, "shown": shown, "more": more,
+	"colour": colour, "settings": settings, "changed": changed, "planned": planned, "unfinished": unfinished,
+	"commas": commas, "shown": shown, "more": more,
 	"id": identify, "lower": strings.ToLower, "list": list, "outcome": outcome, "namespaces": namespaces, "groups": groups,
 	"changes": changes, "pair": func(first, second any) pair { return pair{first, second} },
 	"ask": func(address string) template.URL {
@@ -63,6 +64,33 @@ const mostShown = 100
 func shown(all any) []any { return list(all)[:min(mostShown, len(list(all)))] }
 
 func more(all any) int { return max(0, len(list(all))-mostShown) }
+
+// changed returns the load balancers of which the operator remembers steps, those whose steps are not all done first.
+func changed(balancers any) []any {
+	var done, open []any
+	for _, l := range list(balancers) {
+		of, _ := l.(map[string]any)
+		switch change := of["lastChange"]; {
+		case planned(change) == 0:
+		case unfinished(change):
+			open = append(open, l)
+		default:
+			done = append(done, l)
+		}
+	}
+	return append(open, done...)
+}
+
+// planned is the number of steps of a change, and unfinished reports whether some are not done.
+func planned(change any) int64 {
+	of, _ := change.(map[string]any)
+	return int64(len(list(of["steps"]))) + sum(of["omitted"])
+}
+
+func unfinished(change any) bool {
+	of, _ := change.(map[string]any)
+	return sum(of["done"]) < planned(change)
+}
 
 // commas are the elements of a list.
 func commas(all any) string {

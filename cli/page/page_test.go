@@ -525,6 +525,36 @@ func TestWithoutAPlanItsCommandIsNamed(t *testing.T) {
 	}
 }
 
+// TestThePlanThatIsRemembered is shown without the cloud: what is not done first.
+func TestThePlanThatIsRemembered(t *testing.T) {
+	status := `{"summary": {"findings": {}}, "hosts": [], "diagnostics": [], "problems": [], "loadBalancers": [
+ {"key": "c/a", "rules": {}, "certificates": {}, "members": [], "notKnown": [], "lastChange": {"at": "2026-01-02T03:04:05Z", "summary": "1 to create", "done": 1, "steps": ["create rule 80/1"]}},
+ {"key": "c/b", "rules": {}, "certificates": {}, "members": [], "notKnown": [], "lastError": "the cloud is down", "lastChange": {"summary": "52 to create", "done": 7, "steps": ["create rule 80/2", "create rule 80/3"], "omitted": 50}},
+ {"key": "c/c", "rules": {}, "certificates": {}, "members": [], "notKnown": [], "lastChange": {"summary": "nothing", "done": 0, "steps": []}},
+ {"key": "c/d", "rules": {}, "certificates": {}, "members": [], "notKnown": []}]}`
+	h := page.Handler(&fixed{documents: []page.Document{{Command: "status", JSON: []byte(status)}}})
+	got := get(t, h, "localhost", "/plan").Body.String()
+	text, last := textOf(got), -1
+	for _, want := range []string{"The last plan of each load balancer", "not done", "c/b", "52 to create; 7 of 52 steps done", "create rule 80/2", "and 50 more", "the cloud is down",
+		"c/a", "2026-01-02T03:04:05Z: 1 to create; 1 of 1 step done", "create rule 80/1"} {
+		at := strings.Index(text, want)
+		if at <= last {
+			t.Errorf("%q is not behind what comes before it:\n%s", want, text)
+		}
+		last = at
+	}
+	if strings.Contains(text, "c/c") || strings.Contains(text, "c/d") || strings.Count(text, "not done") != 1 || strings.Count(got, " open>") != 1 {
+		t.Errorf("%s", got)
+	}
+	if found := withoutHidden(get(t, h, "localhost", "/plan?q=80/1").Body.String()); !strings.Contains(found, "c/a") || strings.Contains(found, "c/b") {
+		t.Errorf("a search shows %s", found)
+	}
+	none := page.Handler(&fixed{documents: []page.Document{{Command: "status", JSON: []byte(strings.ReplaceAll(status, "lastChange", "x"))}}})
+	if text := get(t, none, "localhost", "/plan").Body.String(); strings.Contains(text, "The last plan") {
+		t.Errorf("of none: %s", text)
+	}
+}
+
 const degraded = `{"summary": {"attention": 1, "loadBalancers": 2, "findings": {"errors": 2, "warnings": 5}}, "problems": [], "diagnostics": [
  {"severity": "error", "reason": "R1", "source": "Ingress a/x", "message": "no port", "remedy": "Correct ` + "`<port>`" + `.", "namespace": "a"},
  {"severity": "warning", "reason": "R2", "source": "Ingress a/y", "message": "m2", "namespace": "a"},
