@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,10 @@ const adoptExamples = `  # Do the load balancers answer as Fairlead would answer
   fairlead adopt --from alb --cluster-name prod --provider aws --live
 
   # One of them
-  fairlead adopt --from alb --cluster-name prod --provider aws --live --key alb/shop/@all/internet-facing
+  fairlead adopt --from alb --cluster-name prod --provider aws --live --key k8s-all-be6a96a135
 
   # Take this one over, then all
-  fairlead adopt --from alb --cluster-name prod --provider aws --live --key alb/shop/@all/internet-facing --yes
+  fairlead adopt --from alb --cluster-name prod --provider aws --live --key k8s-all-be6a96a135 --yes
   fairlead adopt --from alb --cluster-name prod --provider aws --live --all --yes
 
   # How far are they?
@@ -155,7 +156,7 @@ func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.For
 	if err != nil {
 		return err
 	}
-	wanted, err := a.wanted(ctx, cloud, side.objects, side.options)
+	wanted, err := a.wanted(ctx, cloud, side.objects, side.options, found)
 	if err != nil {
 		return err
 	}
@@ -222,13 +223,14 @@ func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Oth
 			all = append(all, name+" has "+output.Number(clusters[name], "load balancer"))
 		}
 		return nil, fmt.Errorf("which cluster? --cluster-name is the name that the controller has for it; found: %s",
-			strings.Join(append(all, "nothing else"), ", "))
+			cmp.Or(strings.Join(all, ", "), "no load balancer of the controller, so look at --aws-region and at the account"))
 	}
 	return found, nil
 }
 
 // wanted returns the load balancers that Ingresses of the dialect ask for.
-func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
+func (a *adopting) wanted(
+	ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions, found []lb.Other,
 ) ([]adoption.Wanted, error) {
 	all, err := adoption.WantedOf(ctx, cloud, objects, options, adoption.OfDialect(a.From))
 	for i := range all {
@@ -237,9 +239,15 @@ func (a *adopting) wanted(ctx context.Context, cloud clouds.Offline, objects ing
 	if err != nil || a.key == "" {
 		return all, err
 	}
+	names := map[lb.Key]string{}
+	for _, p := range a.pairs(found, all) {
+		if p.Found != nil && p.Wanted != nil {
+			names[p.Wanted.LoadBalancer.Key] = p.Found.Name
+		}
+	}
 	var keys []string
 	for _, w := range all {
-		if string(w.LoadBalancer.Key) == a.key {
+		if a.covers(w.LoadBalancer.Key, names[w.LoadBalancer.Key]) {
 			return []adoption.Wanted{w}, nil
 		}
 		keys = append(keys, string(w.LoadBalancer.Key))
@@ -257,11 +265,13 @@ func (a *adopting) pairs(found []lb.Other, wanted []adoption.Wanted) []adopt.Pai
 
 // compare compares each load balancer that was found with the one that is wanted.
 func (a *adopting) compare(found []lb.Other, wanted []adoption.Wanted) takeovers {
-	report := takeovers{Cluster: a.theirCluster, LoadBalancers: []foundBalancer{}, Alone: []alone{}, ByHand: a.hand.given()}
+	report := takeovers{Cluster: a.theirCluster, OtherClusterNames: []string{}, LoadBalancers: []foundBalancer{}, Alone: []alone{},
+		ByHand: a.hand.given()}
 	for _, p := range a.pairs(found, wanted) {
 		switch {
 		case p.Found != nil && adopt.ClusterOf(p.Found) != a.theirCluster:
 			report.OtherClusters++
+			report.OtherClusterNames = append(report.OtherClusterNames, cmp.Or(adopt.ClusterOf(p.Found), "without a name"))
 		case p.Found == nil:
 			report.Alone = append(report.Alone, alone{Wanted: p.Wanted.LoadBalancer.Key, Why: p.Why})
 		case p.Wanted == nil && a.key == "":
@@ -270,6 +280,8 @@ func (a *adopting) compare(found []lb.Other, wanted []adoption.Wanted) takeovers
 			report.add(p, adopt.Compare(p.Found, *p.Wanted, requests.OfCommand))
 		}
 	}
+	slices.Sort(report.OtherClusterNames)
+	report.OtherClusterNames = slices.Compact(report.OtherClusterNames)
 	report.finish()
 	return report
 }

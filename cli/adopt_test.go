@@ -99,3 +99,45 @@ func TestAdoptSaysHowIngressesGetAnotherClass(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsInTheWayOfAllIsSaidOnce, and of each what is in its way alone.
+func TestWhatIsInTheWayOfAllIsSaidOnce(t *testing.T) {
+	report := takeovers{InTheWay: []string{"the controller runs"}, Progress: []progress{
+		{Key: "k1", Name: "n1", Outcome: adoption.Outcome{Obstacles: []string{"the controller runs"}}},
+		{Key: "k2", Name: "n2", Outcome: adoption.Outcome{Obstacles: []string{"the controller runs", "its name is other"}}},
+		{Key: "k3", Name: "n3", Outcome: adoption.Outcome{State: "Taken"}},
+	}}
+	report.finish()
+	text := report.Text(false)
+	for _, want := range []string{"n1, k1: not recorded\n  in the way: what is said above\n\n",
+		"n2, k2: not recorded\n  in the way: its name is other\n  in the way: what is said above\n\n", "n3, k3: Taken\n\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if strings.Count(text, "the controller runs") != 1 || len(report.Progress[0].Obstacles) != 1 {
+		t.Errorf("it is said again, or is lost:\n%s", text)
+	}
+}
+
+// TestACommandThatIsNamedCanBeRun as it is written: the next step names the load balancer by what stays the same on the way.
+func TestACommandThatIsNamedCanBeRun(t *testing.T) {
+	for _, state := range []adoption.State{adoption.Recorded, adoption.Prepared, adoption.Taken, adoption.Releasing, adoption.Returned, adoption.Released} {
+		for _, finishing := range []bool{false, true} {
+			r := adoption.Record{State: state, Key: "alb/shop/@all/internal=k8s-all-1", Name: "k8s-all-1"}
+			r.Finishing = finishing
+			text := nextOf(r)
+			for part := range strings.SplitSeq(text, "fairlead ") {
+				command := strings.Fields(part)
+				if len(command) > 0 && (command[0] == "adopt" || command[0] == "release") && !strings.Contains(part, "--yes --key k8s-all-1 ") {
+					t.Errorf("%s: %s", state, text)
+				}
+			}
+		}
+	}
+	c := chosen{key: "k8s-all-1", accept: []string{"k8s-all-1"}}
+	if !c.covers("alb/shop/@all/internal=k8s-all-1", "k8s-all-1") || c.covers("alb/shop/@all/internal=k8s-all-1", "k8s-all-2") ||
+		!c.accepts("k", "k8s-all-1") || c.accepts("k", "k8s-all-2") {
+		t.Error("a name is not that of a load balancer")
+	}
+}

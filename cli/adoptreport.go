@@ -26,6 +26,8 @@ type takeovers struct {
 	Alone []alone `json:"alone"`
 	// OtherClusters is how many load balancers of other clusters were found. They are left alone.
 	OtherClusters int `json:"otherClusters"`
+	// OtherClusterNames are the names of these clusters.
+	OtherClusterNames []string `json:"otherClusterNames"`
 	// InTheWay says what stands in the way of taking the load balancers over; nothing if the cluster is not read.
 	InTheWay []string `json:"inTheWay"`
 	// Progress says what was done with --yes.
@@ -146,7 +148,8 @@ func (r takeovers) Text(colour output.Palette) string {
 	}
 	line("%s %scompared, %d of them differ.", output.Number(len(r.LoadBalancers), "load balancer"), of, r.differ())
 	if r.OtherClusters > 0 {
-		line("%s of other clusters left alone.", output.Number(r.OtherClusters, "load balancer"))
+		line("%s of other clusters left alone: %s.", output.Number(r.OtherClusters, "load balancer"),
+			strings.Join(r.OtherClusterNames, ", "))
 	}
 	for _, f := range r.LoadBalancers {
 		b.WriteByte('\n')
@@ -175,6 +178,11 @@ func (r takeovers) Text(colour output.Palette) string {
 	}
 	for _, p := range r.Progress {
 		b.WriteByte('\n')
+		known := len(p.Obstacles)
+		p.Obstacles = slices.DeleteFunc(slices.Clone(p.Obstacles), func(what string) bool { return slices.Contains(r.InTheWay, what) })
+		if known > len(p.Obstacles) {
+			p.Obstacles = append(p.Obstacles, "what is said above")
+		}
 		for _, text := range p.lines() {
 			line("%s", text)
 		}

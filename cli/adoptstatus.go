@@ -52,7 +52,7 @@ func (a *adopting) about(cmd *cobra.Command, cloud providers.Provider, format ou
 	}
 	report := standing{LoadBalancers: []progress{}}
 	for _, r := range all {
-		if r.Cluster != a.theirCluster && a.theirCluster != "" || !a.covers(r.Key) || a.finish && r.State == adoption.Released {
+		if r.Cluster != a.theirCluster && a.theirCluster != "" || !a.covers(r.Key, r.Name) || a.finish && r.State == adoption.Released {
 			continue
 		}
 		var did progress
@@ -96,15 +96,17 @@ func (a *adopting) aboutOne(ctx context.Context, taker *adoption.Taker, r adopti
 func nextOf(r adoption.Record) string {
 	since := "since " + r.Since.UTC().Format(time.RFC3339)
 	if r.Finishing {
-		return "what giving it back needs is being deleted: fairlead adopt --finish --yes goes on"
+		return "what giving it back needs is being deleted: fairlead adopt --finish --yes --key " + r.Name + " goes on"
 	}
+	chosen := "--yes --key " + r.Name
 	switch r.State {
 	case adoption.Taken:
-		return "Fairlead serves it " + since + "; fairlead release gives it back, and fairlead adopt --finish ends that"
+		return "Fairlead serves it " + since + "; fairlead release " + chosen + " gives it back, and fairlead adopt --finish " + chosen +
+			" ends that"
 	case adoption.Releasing, adoption.Returned:
-		return "it is being given back " + since + ": fairlead release --yes goes on"
+		return "it is being given back " + since + ": once its Ingresses have their former class, fairlead release " + chosen + " goes on"
 	case adoption.Released:
-		return "it was given back, " + since + ", and the operator leaves it alone: fairlead adopt --yes takes it over again"
+		return "it was given back, " + since + ", and the operator leaves it alone: fairlead adopt " + chosen + " takes it over again"
 	}
-	return "it is being taken over " + since + ": fairlead adopt --yes goes on, and fairlead release --yes gives it back"
+	return "it is being taken over " + since + ": fairlead adopt " + chosen + " goes on, and fairlead release " + chosen + " gives it back"
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,11 +30,12 @@ type chosen struct {
 }
 
 func (c *chosen) flags(cmd *cobra.Command, doing string) {
-	cmd.Flags().StringVar(&c.key, "key", "", "only the load balancer of Fairlead with this `KEY`")
+	cmd.Flags().StringVar(&c.key, "key", "", "only the load balancer with this `KEY`, or with this name in AWS, which stays the same "+
+		"when its Ingresses get another class")
 	cmd.Flags().BoolVar(&c.all, "all", false, "all load balancers, with --yes")
 	cmd.Flags().BoolVar(&c.yes, "yes", false, doing)
 	cmd.Flags().StringArrayVar(&c.accept, "accept", nil,
-		"consent to what differs, or is lost, of the load balancer with this `KEY`; may be repeated")
+		"consent to what differs, or is lost, of the load balancer with this `KEY`, or this name; may be repeated")
 }
 
 // check returns an error for flags that do not go together.
@@ -50,9 +52,14 @@ func (c *chosen) check() error {
 }
 
 // covers reports whether a load balancer is chosen.
-func (c *chosen) covers(key lb.Key) bool { return c.key == "" || c.key == string(key) }
+func (c *chosen) covers(key lb.Key, name string) bool {
+	return c.key == "" || c.key == string(key) || c.key == name
+}
 
-func (c *chosen) accepts(key lb.Key) bool { return slices.Contains(c.accept, string(key)) }
+// accepts reports whether what differs is consented to.
+func (c *chosen) accepts(key lb.Key, name string) bool {
+	return slices.Contains(c.accept, string(key)) || slices.Contains(c.accept, name)
+}
 
 // A progress says how far a load balancer has come.
 type progress struct {
@@ -68,7 +75,7 @@ type progress struct {
 
 // lines describes a progress for people.
 func (p progress) lines() []string {
-	out := []string{fmt.Sprintf("%s, %s: %s", p.Name, p.Key, p.State)}
+	out := []string{fmt.Sprintf("%s, %s: %s", p.Name, p.Key, cmp.Or(p.State, "not recorded"))}
 	changes := "the controller will change"
 	if p.byHand {
 		changes = "not as it was found"
@@ -124,7 +131,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 			continue
 		}
 		key := p.Wanted.LoadBalancer.Key
-		one, err := taker.TakeFound(ctx, p.Found.Handle, *p.Wanted, members[key], a.accepts(key), requests.OfCommand)
+		one, err := taker.TakeFound(ctx, p.Found.Handle, *p.Wanted, members[key], a.accepts(key, p.Found.Name), requests.OfCommand)
 		did := progress{Key: key, Name: p.Found.Name, Outcome: one}
 		switch {
 		case len(one.Switch) > 0:
@@ -148,7 +155,7 @@ func (a *adopting) take(ctx context.Context, cloud providers.Provider, found []l
 
 // switchClass says how Ingresses get a class of Fairlead. Others of their class still have finalizers of the controller.
 func switchClass(o adoption.Outcome, endangered []string) string {
-	next := "give these Ingresses a class of Fairlead, and run this command again: "
+	next := "give these Ingresses a class of Fairlead, and run the command again: "
 	if o.NeedsAnnotationRemoved() {
 		return next + "remove the annotation kubernetes.io/ingress.class, which goes before the IngressClass, and set ingressClassName"
 	}

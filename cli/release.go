@@ -37,7 +37,7 @@ const releaseExamples = `  # What would be given back?
   fairlead release --provider aws
 
   # Give one load balancer back
-  fairlead release --provider aws --key alb/shop/@all/internet-facing=k8s-shop-1234567890 --yes`
+  fairlead release --provider aws --key k8s-all-be6a96a135 --yes`
 
 // releasing has the load balancers that are given back.
 type releasing struct {
@@ -102,7 +102,7 @@ func (r *releasing) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud providers.Provider, found *lb.Other) (*progress, error) {
 	record, err := taker.Owned(ctx, found)
 	key := record.Key
-	if err != nil || key == "" || !r.covers(key) {
+	if err != nil || key == "" || !r.covers(key, found.Name) {
 		return nil, err
 	}
 	did := &progress{Key: key, Name: found.Name, byHand: record.ByHand()}
@@ -121,12 +121,18 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 			return did, err
 		}
 		did.Changes = append(did.Changes, anew...)
-		if did.Next = "fairlead release --yes gives it back"; did.State == adoption.Released {
-			did.Left, did.Next = adoption.LeftOf(record), "once the controller has started, fairlead release --yes deletes what is left"
+		command := "fairlead release --yes --key " + found.Name
+		switch did.State {
+		case adoption.Released:
+			did.Left, did.Next = adoption.LeftOf(record), "once the controller has started, "+command+" deletes what is left"
+		case adoption.Releasing, adoption.Returned:
+			did.Next = nextOf(record)
+		default:
+			did.Next = command + " gives it back"
 		}
 		return did, nil
 	}
-	if did.Outcome, err = taker.ReleaseFound(ctx, found.Handle, key, members, r.accepts(key)); err != nil {
+	if did.Outcome, err = taker.ReleaseFound(ctx, found.Handle, key, members, r.accepts(key, found.Name)); err != nil {
 		return did, err
 	}
 	switch {

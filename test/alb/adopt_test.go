@@ -207,7 +207,7 @@ func TestLoadBalancersThatAreNotRead(t *testing.T) {
 		t.Errorf("another VPC: %v, %+v", err, facts.Others)
 	}
 	code, out, problems := w.adopt(twoIngresses().manifests(), "--cluster-name", "other")
-	if code != 2 || !strings.Contains(out, "1 load balancer of other clusters left alone") || !strings.Contains(out, "wanted alb/shop/@all/internal: none was found") {
+	if code != 2 || !strings.Contains(out, "1 load balancer of other clusters left alone: "+albsim.Cluster+".") || !strings.Contains(out, "wanted alb/shop/@all/internal: none was found") {
 		t.Errorf("another cluster: exit code %d: %s%s", code, out, problems)
 	}
 	code, out, problems = w.adopt(twoIngresses().manifests(), "--cluster-name", "")
@@ -217,6 +217,14 @@ func TestLoadBalancersThatAreNotRead(t *testing.T) {
 	code, out, problems = w.adopt(twoIngresses().manifests(), "--key", "alb/shop/@al/internal")
 	if code != 1 || !strings.Contains(problems, "they ask for: alb/shop/@all/internal") {
 		t.Errorf("no such key: exit code %d: %s%s", code, out, problems)
+	}
+	code, out, problems = w.adopt(twoIngresses().manifests(), "--key", "k8s-all-0123456789")
+	if code != 0 || !strings.Contains(out, "k8s-all-0123456789, for all, is wanted as alb/shop/@all/internal\n") {
+		t.Errorf("its name in AWS: exit code %d: %s%s", code, out, problems)
+	}
+	if code, out, problems = (&world{T: t, sim: albsim.New(albsim.Options{})}).adopt(twoIngresses().manifests(), "--cluster-name", ""); code != 1 ||
+		!strings.Contains(problems, "found: no load balancer of the controller, so look at --aws-region and at the account\n") {
+		t.Errorf("an empty account: exit code %d: %s%s", code, out, problems)
 	}
 	m.tag(*m.balancer.LoadBalancerArn, "ingress.k8s.aws/stack")
 	if code, out, problems = w.adopt(twoIngresses().manifests()); code != 2 || !strings.Contains(out, "found k8s-all-0123456789, for others: no Ingress asks for it") {

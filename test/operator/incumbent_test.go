@@ -304,7 +304,7 @@ func TestTheCommandsTakeOverAndGiveBack(t *testing.T) {
 		t.Errorf("after it was given back, and the operator restarted, the cluster is another one:\n%s", diff)
 	}
 	said, code = k.adopt("--status")
-	k.expect(said, code, 0, "Released", "fairlead adopt --yes takes it over again")
+	k.expect(said, code, 0, "Released", "fairlead adopt --yes --key k8s-all-", " takes it over again")
 	k.replica.Terminate(t)
 	k.startTheirs()
 	k.unchanged("after the controller was started", account)
