@@ -2,7 +2,6 @@ package precedence
 
 import (
 	"fmt"
-	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -20,58 +19,115 @@ type Outcome struct {
 	Route  *routing.Route   // nil if a default backend or a 404 answers
 	Miss   *routing.Default // nil unless a default backend answers
 
-	// Few outcomes are asked for these.
-	why  func() string
-	over func() []*routing.Route
+	// Few outcomes are asked why, and over which routes: that is found then.
+	table   *Table
+	request routing.Request
 }
 
 // Why explains the outcome.
 func (o Outcome) Why() string {
-	if o.why == nil {
+	if o.table == nil {
 		return ""
 	}
-	return o.why()
+	return o.table.why(o.request)
 }
 
 // Over returns the further routes that match the request, by precedence.
 func (o Outcome) Over() []*routing.Route {
-	if o.over == nil {
+	if o.table == nil || o.table.ports[o.request.Port] == nil {
 		return nil
 	}
-	return o.over()
+	return o.table.over(o.request, o.Route)
 }
 
 // Match returns the answer of a load balancer for this Config by the specification.
 func (t *Table) Match(r routing.Request) Outcome {
 	pt := t.ports[r.Port]
 	if pt == nil {
-		return Outcome{Action: routing.NotFound(), why: func() string {
-			return fmt.Sprintf("no Ingress asks for port %d", r.Port)
-		}}
+		return Outcome{Action: routing.NotFound(), table: t, request: r}
 	}
-	hosts := routing.Levels(r.Hostname())
-	chain := make([]*Level, 0, len(hosts))
-	for _, h := range hosts {
+	c := t.choose(pt, r)
+	out := c.outcome()
+	out.Action = out.Action.On(pt.protocol)
+	out.table, out.request = t, r
+	return out
+}
+
+// A choice is what answers a request.
+type choice struct {
+	first *Level // the first that matches the host of the request
+	level *Level // the one that answers
+	at    int    // its place among those that the request reaches; 0: it is the first
+	route *routing.Route
+	miss  *routing.Default
+	// challenge: the default backend is that of ACME challenges.
+	challenge bool
+}
+
+// outcome returns what is chosen, without its reason.
+func (c choice) outcome() Outcome {
+	switch {
+	case c.route != nil:
+		return Outcome{Action: c.route.Action, Owner: c.route.Owner, Source: c.route.Source, Host: c.level.Host, Route: c.route}
+	case c.miss != nil:
+		return Outcome{Action: c.miss.Action, Owner: c.miss.Owner, Source: c.miss.Source, Host: c.level.Host, Miss: c.miss}
+	}
+	return Outcome{Action: routing.NotFound(), Host: c.first.Host}
+}
+
+// choose finds the answer in the first level that matches a request's host, and those after it.
+func (t *Table) choose(pt *portTable, r routing.Request) choice {
+	c := choice{first: firstOf(pt, r)}
+	if c.first.Closed {
+		return c
+	}
+	for c.at = 0; c.at <= len(c.first.Next); c.at++ {
+		c.level = c.first.reach(c.at)
+		for _, route := range c.level.Routes {
+			if t.matches(route, r) {
+				c.route = route
+				return c
+			}
+		}
+	}
+	for c.at = 0; c.at <= len(c.first.Next); c.at++ {
+		if c.level = c.first.reach(c.at); c.level.Miss != nil {
+			c.miss = c.level.Miss
+			if c.level.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
+				c.miss, c.challenge = c.level.ChallengeMiss, true
+			}
+			return c
+		}
+	}
+	return c
+}
+
+// firstOf returns the first level that matches a request's host.
+func firstOf(pt *portTable, r routing.Request) *Level {
+	for _, h := range routing.Levels(r.Hostname()) {
 		if level := pt.levels[h]; level != nil {
-			chain = append(chain, level)
+			return level
 		}
 	}
-	outcome := t.decide(chain[0], r)
-	outcome.Action = outcome.Action.On(pt.protocol)
-	route := outcome.Route // an Outcome that a closure holds would be allocated
-	outcome.over = func() []*routing.Route { return t.over(chain, r, route) }
-	if h := hosts[0]; pt.unsaid[h] {
-		why := outcome.why
-		outcome.why = func() string {
-			return fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, why())
-		}
+	return nil // there is always one for any host
+}
+
+// reach returns one of the levels that a request reaches from its first one, which is that at 0.
+func (l *Level) reach(at int) *Level {
+	if at == 0 {
+		return l
 	}
-	return outcome
+	return l.Next[at-1]
 }
 
 // over returns the routes of the levels that match a request's host which match it, too.
-func (t *Table) over(chain []*Level, r routing.Request, answers *routing.Route) (out []*routing.Route) {
-	for _, level := range chain {
+func (t *Table) over(r routing.Request, answers *routing.Route) (out []*routing.Route) {
+	pt := t.ports[r.Port]
+	for _, h := range routing.Levels(r.Hostname()) {
+		level := pt.levels[h]
+		if level == nil {
+			continue
+		}
 		for _, route := range level.Routes {
 			repeated := level.inOrder && route.Host != level.Host
 			if route != answers && !repeated && t.matches(route, r) {
@@ -82,68 +138,55 @@ func (t *Table) over(chain []*Level, r routing.Request, answers *routing.Route) 
 	return out
 }
 
-// decide finds the answer in the first level that matches a request's host, and those after it.
-func (t *Table) decide(first *Level, r routing.Request) Outcome {
-	if first.Closed {
-		return Outcome{Action: routing.NotFound(), Host: first.Host, why: func() string {
-			return fmt.Sprintf("host %s is named, but not served on port %d", first.Host, r.Port)
-		}}
+// why explains the answer to a request.
+func (t *Table) why(r routing.Request) string {
+	pt := t.ports[r.Port]
+	if pt == nil {
+		return fmt.Sprintf("no Ingress asks for port %d", r.Port)
 	}
-	reach := slices.Insert(slices.Clone(first.Next), 0, first)
-	for i, level := range reach {
-		for _, route := range level.Routes {
-			if t.matches(route, r) {
-				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
-					Route: route, why: func() string { return t.describeChoice(reach, i, route) }}
-			}
-		}
+	why := t.choose(pt, r).why(t, r)
+	if h := routing.Levels(r.Hostname())[0]; pt.unsaid[h] {
+		return fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, why)
 	}
-	for i, level := range reach {
-		if level.Miss != nil {
-			return level.missed(r, func() string { return describeArrival(reach, i) })
-		}
-	}
-	return Outcome{Action: routing.NotFound(), Host: first.Host, why: func() string {
-		missed := ", no path there matches,"
-		if len(first.allRoutes()) == 0 {
-			missed = ","
-		}
-		return fmt.Sprintf("%s%s and port %d has no default backend for it", first.describe(), missed, r.Port)
-	}}
+	return why
 }
 
-// missed returns the answer of a level's default backend.
-func (l *Level) missed(r routing.Request, arrival func() string) Outcome {
-	miss, who, as := l.Miss, "the oldest default backend answers", ""
-	if miss.Plain {
-		who = "the oldest redirect of all requests over HTTP answers"
+// why explains a choice.
+func (c choice) why(t *Table, r routing.Request) string {
+	switch {
+	case c.first.Closed:
+		return fmt.Sprintf("host %s is named, but not served on port %d", c.first.Host, r.Port)
+	case c.route != nil && t.Precedence == routing.InOrder:
+		return "the first match in order is " + describeText(c.route)
+	case c.route != nil:
+		return c.describeArrival() + ", " + describeRoute(c.route)
+	case c.miss != nil:
+		who, as := "the oldest default backend answers", ""
+		if c.level.Miss.Plain {
+			who = "the oldest redirect of all requests over HTTP answers"
+		}
+		if c.challenge {
+			as = ", as " + throughWhy
+		}
+		return c.describeArrival() + ", no path there matches, and " + who + as
 	}
-	if l.ChallengeMiss != nil && routing.ChallengePath.Matches(r.Path) {
-		miss, as = l.ChallengeMiss, ", as "+throughWhy
+	missed := ", no path there matches,"
+	if len(c.first.allRoutes()) == 0 {
+		missed = ","
 	}
-	return Outcome{Action: miss.Action, Owner: miss.Owner, Source: miss.Source, Host: l.Host, Miss: miss, why: func() string {
-		return arrival() + ", no path there matches, and " + who + as
-	}}
+	return fmt.Sprintf("%s%s and port %d has no default backend for it", c.first.describe(), missed, r.Port)
 }
 
-// describeChoice describes why a route of one of the levels that match its host answers a request.
-func (t *Table) describeChoice(chain []*Level, at int, r *routing.Route) string {
-	if t.Precedence == routing.InOrder {
-		return "the first match in order is " + describeText(r)
+// describeArrival describes how a request reached the level that answers.
+func (c choice) describeArrival() string {
+	if c.at == 0 {
+		return c.first.describe()
 	}
-	return describeArrival(chain, at) + ", " + describeRoute(r)
-}
-
-// describeArrival describes how a request reached one of the levels that match its host.
-func describeArrival(chain []*Level, at int) string {
-	if at == 0 {
-		return chain[0].describe()
-	}
-	missed := "no path of " + chain[0].describe() + " matches, next "
-	if chain[at].Host == routing.Any {
+	missed := "no path of " + c.first.describe() + " matches, next "
+	if c.level.Host == routing.Any {
 		return missed + "are the rules without a host"
 	}
-	return missed + "is " + chain[at].describe()
+	return missed + "is " + c.level.describe()
 }
 
 func (t *Table) matches(r *routing.Route, q routing.Request) bool {
