@@ -312,7 +312,9 @@ func (w *World) agree() {
 		} else if plain >= 0 {
 			first = all[plain]
 		}
-		w.sent[name] = first.cors
+		if first.cors.headers != nil {
+			w.sent[name] = first.cors
+		}
 		for _, m := range all {
 			if m.cors.attributes("80") != first.cors.attributes("80") {
 				w.odd[m] = first

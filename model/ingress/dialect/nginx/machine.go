@@ -38,7 +38,7 @@ type World struct {
 	kept        func(*networkingv1.Ingress) Former // what is served of an Ingress if it is refused
 	members     []*member                          // of all Ingresses that the controller does not ignore, in its order
 	odd         map[*member]*member                // those that want other headers than one of their load balancer, for which it sends them
-	sent        map[string]crossOrigin             // by load balancer
+	sent        map[string]crossOrigin             // by load balancer, those that send any
 	writers     map[string]*writer                 // of all Ingresses that the controller does not ignore
 	table       *precedence.Table                  // what Fairlead answers with them
 	rewrites    map[*routing.Rewrite]func(host, target string) (string, string)

@@ -134,12 +134,10 @@ type Result struct {
 
 // ResultOf returns what a table of Fairlead answers a request.
 func ResultOf(t *precedence.Table, q Question) Result {
-	return resultOf(t, q, func(r *routing.Rewrite) func(string, string) (string, string) { return r.Compile() })
+	return resultOf(t.Match(q.Request).Action, q, func(r *routing.Rewrite) func(string, string) (string, string) { return r.Compile() })
 }
 
-func resultOf(t *precedence.Table, q Question, compiled func(*routing.Rewrite) func(string, string) (string, string)) Result {
-	o := t.Match(q.Request)
-	a := o.Action
+func resultOf(a routing.Action, q Question, compiled func(*routing.Rewrite) func(string, string) (string, string)) Result {
 	switch {
 	case a.Fixed != nil:
 		return Result{Status: a.Fixed.Status}
@@ -166,20 +164,21 @@ func resultOf(t *precedence.Table, q Question, compiled func(*routing.Rewrite) f
 
 // Result returns what Fairlead answers a request.
 func (w *World) Result(q Question) Result {
-	out := resultOf(w.table, q, w.compiled)
-	if !q.Secure || w.overTLS(q.Hostname()) {
-		out.CrossOrigin = w.sends(q)
+	o := w.table.Match(q.Request)
+	out := resultOf(o.Action, q, w.compiled)
+	if len(w.sent) > 0 && (!q.Secure || w.overTLS(q.Hostname())) {
+		if len(q.Header) > 0 { // which another Ingress may be asked for
+			q.Header = nil
+			o = w.table.Match(q.Request)
+		}
+		out.CrossOrigin = w.sends(q, o.Owner)
 	}
 	return out
 }
 
 // sends returns the headers that a load balancer sends with all answers: that of the Ingress that a request is answered for.
-func (w *World) sends(q Question) string {
-	if len(w.sent) == 0 {
-		return ""
-	}
-	q.Header = nil
-	if r := w.writers[w.ownerOf(q)]; r != nil {
+func (w *World) sends(q Question, of routing.Owner) string {
+	if r := w.writers[of.Namespace+"/"+of.Name]; r != nil {
 		return w.sent[w.balancerOf(r.m, r.m.Annotations)].sent(q)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.sent)) {
