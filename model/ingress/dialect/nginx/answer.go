@@ -216,7 +216,7 @@ func (w *World) serve(q Question, uri, host string, l *location, out Answer) Ans
 	newURI, query, status := uri, q.RawQuery, 0
 	if l.rewrites() {
 		out = out.by(m, Prefix+"rewrite-target")
-		newURI, query, status = l.rewrite(uri, query)
+		newURI, query, status = l.rewrite(uri, query, strings.ContainsAny(q.Path, "%+"))
 		if status != 0 {
 			out.Status, out.Location = status, newURI
 			return out
@@ -430,21 +430,33 @@ func (q Question) cookie(name string) (string, bool) {
 	return "", false
 }
 
-// rewrite replaces a path. A status is that of a redirect to the new text.
-func (l *location) rewrite(uri, query string) (newURI, newQuery string, status int) {
-	if l.replaced == nil {
-		l.replaced = &replaced{to: groups.ReplaceAllString(l.of.rewrite, "$${$1}")}
-		l.replaced.Regexp, _ = regexp.Compile("(?i)" + l.text)
+// rewrite replaces a path. A status is that of a redirect to the new text. Quoted: the path was sent with a % or a +.
+func (l *location) rewrite(uri, query string, quoted bool) (newURI, newQuery string, status int) {
+	if l.replaces == nil {
+		l.replaces, _ = regexp.Compile("(?i)" + l.text)
 	}
-	if l.replaced.Regexp == nil {
+	if l.replaces == nil {
 		return uri, query, 0
 	}
-	at := l.replaced.FindStringSubmatchIndex(uri)
+	at := l.replaces.FindStringSubmatchIndex(uri)
 	if at == nil {
 		return uri, query, 0
 	}
-	target := string(l.replaced.ExpandString(nil, l.replaced.to, uri, at))
-	if isURL(l.of.rewrite) {
+	to := isURL(l.of.rewrite)
+	target := digit.ReplaceAllStringFunc(l.of.rewrite, func(name string) string {
+		i := 2 * int(name[1]-'0')
+		switch {
+		case i >= len(at) || at[i] < 0:
+			return ""
+		case to && quoted:
+			return escapedAs(inRedirects, uri[at[i]:at[i+1]])
+		}
+		return uri[at[i]:at[i+1]]
+	})
+	if to {
+		if quoted {
+			target = unescaped(target)
+		}
 		if query != "" {
 			target += "?" + query
 		}
@@ -453,12 +465,28 @@ func (l *location) rewrite(uri, query string) (newURI, newQuery string, status i
 	return target, query, 0
 }
 
-var groups = regexp.MustCompile(`\$([0-9])`)
+// inRedirects has the visible characters that nginx escapes in the groups of a redirect if the path was sent with escapes
+// (src/http/ngx_http_script.c, ngx_http_script_copy_capture_code; src/core/ngx_string.c, args of ngx_escape_uri).
+const inRedirects = "\"#%&+;<>?\\^`{|}"
 
-// replaced has the expression of a rewrite, and its target in Go's words.
-type replaced struct {
-	*regexp.Regexp
-	to string
+// unescaped returns the URL of a redirect as nginx sends it: what is escaped by need alone stays so, and what is behind a question
+// mark (src/core/ngx_string.c, ngx_unescape_uri with NGX_UNESCAPE_REDIRECT).
+func unescaped(target string) string {
+	var b strings.Builder
+	for i := 0; i < len(target); i++ {
+		c := target[i]
+		if c == '%' && i+2 < len(target) {
+			if n, err := strconv.ParseUint(target[i+1:i+3], 16, 8); err == nil && n > '%' && n < 0x7f {
+				c = byte(n)
+				i += 2
+			}
+		}
+		b.WriteByte(c)
+		if c == '?' {
+			return b.String() + target[i+1:]
+		}
+	}
+	return b.String()
 }
 
 // names has the servers by their names, in nginx's order (src/http/ngx_http_variables.c and the documentation of server_name).
@@ -641,10 +669,13 @@ func normalise(raw string) (string, bool) {
 }
 
 // escaped returns a path as nginx sends it to a Pod: src/core/ngx_string.c, ngx_escape_uri.
-func escaped(path string) string {
+func escaped(path string) string { return escapedAs("\"#%<>?\\^`{|}", path) }
+
+// escapedAs escapes some of the visible characters, and all others.
+func escapedAs(visible, text string) string {
 	var b strings.Builder
-	for _, c := range []byte(path) {
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("\"#%<>?\\^`{|}", c) >= 0 {
+	for _, c := range []byte(text) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(visible, c) >= 0 {
 			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
 			continue
 		}

@@ -119,9 +119,9 @@ type location struct {
 	// expression is that of a server with expressions, once it is needed.
 	expression *regexp.Regexp
 	compiled   bool
-	replaced   *replaced // what a rewrite does, once it is needed
-	reachable  bool      // a request can have its path: it has neither repeated slashes nor dots
-	plain      bool      // neither redirects nor rewrites, as that of an Ingress without rules
+	replaces   *regexp.Regexp // what a rewrite replaces, once it is needed
+	reachable  bool           // a request can have its path: it has neither repeated slashes nor dots
+	plain      bool           // neither redirects nor rewrites, as that of an Ingress without rules
 }
 
 // NewWorld returns what ingress-nginx serves for Ingresses, of which Fairlead keeps serving a former version of some if it refuses
