@@ -184,6 +184,10 @@ func TestExpressions(t *testing.T) {
 		{name: "the target replaces the whole path, and is not anchored at the end", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: /bar"}},
 			asks: []string{"a.example/foo/x/y?z → web:80 /bar?z"}},
 		{name: "a target without a slash is passed as it is", ingresses: [][]string{{"a", "a.example /foo web", "rewrite-target: x"}}, asks: []string{"a.example/foo → web:80 x ⇒ refused", "a.example/ → 400 ⇒ refused"}},
+		{name: "a redirect with groups keeps the escapes that a URL needs, and those behind a question mark",
+			ingresses: [][]string{{"a", "a.example /a/(.*) web", "rewrite-target: https://x.example/$1"}},
+			asks: []string{"a.example/a/%C3%A9%20%25%26%7B → 302 https://x.example/%C3%A9%20%25&{ ⇒ normal paths", "a.example/a/x%3F%26%C3%A9?c=d → 302 https://x.example/x?%26%C3%A9?c=d ⇒ normal paths",
+				"a.example/a/é\" → 302 https://x.example/é\"", "a.example/a/é+ → 302 https://x.example/%C3%A9+ ⇒ normal paths"}},
 		{name: "x-forwarded-prefix stands beside a rewrite only", ingresses: [][]string{{"a", "a.example /foo web", "x-forwarded-prefix: /p"}},
 			asks: []string{"a.example/foo → web:80 /foo"}},
 	})
