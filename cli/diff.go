@@ -450,9 +450,7 @@ func bothTables(
 	assumed := slices.Concat(before.assumed(), after.assumed())
 	if missing := program.MissingSecrets(append(notes, more...)); len(missing) > 0 {
 		known := []int{len(before.objects.Secrets), len(after.objects.Secrets)}
-		if err := source.AddToBoth(&before.objects, &after.objects, missing); err != nil {
-			return nil, nil, nil, err
-		}
+		source.AddToBoth(&before.objects, &after.objects, missing)
 		assumed = append(assumed, namesOf(before.objects.Secrets[known[0]:])...)
 		if old, notes, err = before.tables(cmd, with); err != nil {
 			return nil, nil, nil, err
@@ -555,9 +553,7 @@ func (s side) compileAssuming(
 		return tables, nil, notes, err
 	}
 	known := len(s.objects.Secrets)
-	if err := source.AddToBoth(&s.objects, &ingress.Objects{}, missing); err != nil {
-		return nil, nil, nil, err
-	}
+	source.AddToBoth(&s.objects, &ingress.Objects{}, missing)
 	s.made = nil
 	tables, notes, err = s.tables(cmd, with)
 	return tables, namesOf(s.objects.Secrets[known:]), notes, err

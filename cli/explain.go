@@ -175,9 +175,7 @@ func compileFor(
 	programs, diagnostics, err := compileAll(cmd, cloud, all, options, nil)
 	missing := program.MissingSecrets(diagnostics)
 	if err == nil && in.FromFiles() && len(missing) > 0 {
-		if err := source.AddToBoth(&all, &ingress.Objects{}, missing); err != nil {
-			return compilation{}, err
-		}
+		source.AddToBoth(&all, &ingress.Objects{}, missing)
 		assumed := program.AssumedSecrets(diagnostics)
 		programs, diagnostics, err = compileAll(cmd, cloud, all, options, nil)
 		diagnostics = append(diagnostics, assumed...)

@@ -58,13 +58,13 @@ func (s side) programsAssuming(
 	known := len(s.objects.Secrets)
 	add := func(missing []string) bool {
 		before := len(s.objects.Secrets)
-		err = source.AddToBoth(&s.objects, &ingress.Objects{}, missing)
-		return err == nil && len(s.objects.Secrets) > before
+		source.AddToBoth(&s.objects, &ingress.Objects{}, missing)
+		return len(s.objects.Secrets) > before
 	}
 	if !s.live { // of a cluster, what cannot be read may be there
 		add(nil)
 	}
-	for again := err == nil; again; {
+	for again := true; again; {
 		programs, notes, err = s.programs(cmd, with, nil)
 		missing := program.MissingSecrets(notes)
 		again = err == nil && len(missing) > 0 && add(missing)
@@ -80,9 +80,7 @@ func (s side) needs(cmd *cobra.Command, with access.Clouds, programs []program.P
 	}
 	if slices.ContainsFunc(programs, refusesForQuotas) { // compile all of it
 		if len(assumed) > 0 {
-			if err := source.AddToBoth(&s.objects, &ingress.Objects{}, assumed); err != nil {
-				return nil, err
-			}
+			source.AddToBoth(&s.objects, &ingress.Objects{}, assumed)
 		}
 		cloud, err := s.input.Provider.Offline(cmd.Context(), with)
 		if err != nil {

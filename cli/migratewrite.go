@@ -555,9 +555,7 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 	after.places = places
 	after.objects = made.Renamed.restored(after.objects)
 	assumed := before.state.Assumed
-	if err := before.assumeAll(&after); err != nil {
-		return err
-	}
+	before.assumeAll(&after)
 	if err := before.giveAges(&after); err != nil {
 		return err
 	}
@@ -591,15 +589,15 @@ func (v verified) attested(cmd *cobra.Command, with access.Clouds, format output
 }
 
 // assumeAll has the other side have the Secrets that a state assumes, and the state count them as existing.
-func (s *side) assumeAll(other *side) error {
+func (s *side) assumeAll(other *side) {
 	if len(s.state.Assumed) == 0 {
-		return nil
+		return
 	}
 	state, assumed := *s.state, s.state.Assumed
 	state.Secrets = slices.Sorted(slices.Values(slices.Concat(state.Secrets, state.Assumed)))
 	state.Assumed, state.TablesWithoutAssumed = []string{}, nil
 	s.state = &state
-	return source.AddToBoth(&other.objects, &ingress.Objects{}, assumed)
+	source.AddToBoth(&other.objects, &ingress.Objects{}, assumed)
 }
 
 // giveAges gives Ingresses without an age that of a state: what is applied in place of an Ingress keeps it.

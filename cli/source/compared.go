@@ -1,13 +1,17 @@
 package source
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file makes Secrets for two sets of objects that are compared. A Secret that is missing in
@@ -16,15 +20,17 @@ import (
 
 // AddToBoth adds the Secrets that both sets lack: a certificate for a Secret in spec.tls, and a
 // client of an identity provider for any other.
-func AddToBoth(a, b *ingress.Objects, missing []string) error {
+func AddToBoth(a, b *ingress.Objects, missing []string) {
 	all := ingress.Objects{
 		Ingresses: slices.Concat(a.Ingresses, b.Ingresses), Secrets: slices.Concat(a.Secrets, b.Secrets),
 	}
 	known := len(all.Secrets)
-	var made Secrets
-	if _, err := made.Add(&all); err != nil {
-		return err
-	}
+	judged := map[*corev1.Secret]ingress.SecretCertificate{}
+	_ = addMissing(&all, func(namespace, name string, hosts []string) (*corev1.Secret, error) { // it cannot fail
+		secret, certificate := newPlaceholder(namespace, name, hosts)
+		judged[secret] = certificate
+		return secret, nil
+	})
 	for _, secret := range missing {
 		namespace, name, _ := strings.Cut(secret, "/")
 		if !hasSecret(&all, namespace, name) {
@@ -33,7 +39,35 @@ func AddToBoth(a, b *ingress.Objects, missing []string) error {
 	}
 	a.Secrets = append(a.Secrets, all.Secrets[known:]...)
 	b.Secrets = append(b.Secrets, all.Secrets[known:]...)
-	return nil
+	for _, o := range []*ingress.Objects{a, b} {
+		o.Judged = maps.Clone(o.Judged)
+		if o.Judged == nil {
+			o.Judged = map[*corev1.Secret]ingress.SecretCertificate{}
+		}
+		maps.Copy(o.Judged, judged)
+	}
+}
+
+// newPlaceholder returns a Secret and what is known of its certificate, which nothing serves: to sign one takes longer than to
+// compile an Ingress.
+func newPlaceholder(namespace, name string, hosts []string) (*corev1.Secret, ingress.SecretCertificate) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Type:       corev1.SecretTypeTLS,
+		Data:       map[string][]byte{corev1.TLSCertKey: []byte("placeholder"), corev1.TLSPrivateKeyKey: []byte("placeholder")},
+	}
+	distinct := routing.DistinctHosts(hosts)
+	names := make([]string, 0, len(distinct))
+	for _, host := range distinct {
+		names = append(names, string(host))
+	}
+	slices.Sort(names)
+	id := routing.CertificateID("placeholder:" + string(lb.DigestOf([]any{namespace, name, hosts})))
+	return secret, ingress.SecretCertificate{
+		Certificate: &routing.Certificate{ID: id, Hosts: names, Kind: "ECDSA-256/0/[]", Pair: &routing.KeyPair{Chain: secret.Data[corev1.TLSCertKey]}},
+		Hosts:       distinct,
+		Until:       time.Now().AddDate(0, 0, 30),
+	}
 }
 
 // newClient returns a Secret with the client of an identity provider.

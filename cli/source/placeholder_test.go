@@ -3,6 +3,7 @@ package source
 import (
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -69,13 +70,51 @@ func TestSecretsOfTwoSets(t *testing.T) {
 		Secrets:   []*corev1.Secret{newClient("shop", "alone")},
 	}
 	b := &ingress.Objects{Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")}}
-	if err := AddToBoth(a, b, []string{"shop/client", "shop/alone", "shop/tls"}); err != nil {
-		t.Fatal(err)
-	}
+	AddToBoth(a, b, []string{"shop/client", "shop/alone", "shop/tls"})
 	if got := names(a.Secrets); !slices.Equal(got, []string{"shop/alone", "shop/tls", "shop/client"}) {
 		t.Errorf("the first set has %v", got)
 	}
 	if !slices.Equal(a.Secrets[1:], b.Secrets) {
 		t.Errorf("the second set has %v", names(b.Secrets))
+	}
+}
+
+// What is known of a placeholder is what is read of a real certificate for the same hosts, but for its ID, which is the same each time.
+func TestAPlaceholderIsReadAsACertificate(t *testing.T) {
+	for _, hosts := range [][]string{{"a.com"}, {"*.b.com", "A.com", "a.com"}, {"B.com", "a.com"}} {
+		signed, err := newSecret("shop", "tls", hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, got := newPlaceholder("shop", "tls", hosts)
+		want := ingress.ReadCertificate(signed)
+		if want.Err != nil || !slices.Equal(slices.Sorted(slices.Values(got.Hosts)), slices.Sorted(slices.Values(want.Hosts))) ||
+			!slices.Equal(got.Certificate.Hosts, want.Certificate.Hosts) || got.Certificate.Kind != want.Certificate.Kind {
+			t.Errorf("for %v, it is %+v, and not %+v", hosts, got, want)
+		}
+		if until := want.Until.Sub(got.Until); until.Abs() > time.Hour || secret.Type != signed.Type {
+			t.Errorf("for %v, it is valid until %v, and not %v", hosts, got.Until, want.Until)
+		}
+		_, again := newPlaceholder("shop", "tls", hosts)
+		_, other := newPlaceholder("shop", "other", hosts)
+		if again.Certificate.ID != got.Certificate.ID || other.Certificate.ID == got.Certificate.ID {
+			t.Errorf("the IDs are %s, %s and %s", got.Certificate.ID, again.Certificate.ID, other.Certificate.ID)
+		}
+	}
+}
+
+// The certificates of placeholders are known to both sets, beside those that were known.
+func TestPlaceholdersAreNotParsed(t *testing.T) {
+	known := &corev1.Secret{}
+	a := &ingress.Objects{Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")},
+		Judged: map[*corev1.Secret]ingress.SecretCertificate{known: {}}}
+	b := &ingress.Objects{}
+	before := a.Judged
+	AddToBoth(a, b, nil)
+	if _, is := a.Judged[known]; !is || len(a.Judged) != 2 || len(b.Judged) != 1 || len(before) != 1 {
+		t.Errorf("known are %v and %v, and before %v", a.Judged, b.Judged, before)
+	}
+	if got := b.Judged[b.Secrets[0]]; !slices.Equal(got.Hosts, []routing.Host{"a.com"}) {
+		t.Errorf("the certificate is for %v", got.Hosts)
 	}
 }

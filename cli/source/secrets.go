@@ -24,6 +24,27 @@ type Secrets struct {
 // names of Secrets that it made in this call.
 func (s *Secrets) Add(objects *ingress.Objects) ([]string, error) {
 	var fresh []string
+	err := addMissing(objects, func(namespace, secret string, hosts []string) (*corev1.Secret, error) {
+		name := namespace + "/" + secret
+		id := name + " " + strings.Join(hosts, " ")
+		if s.made[id] == nil {
+			made, err := newSecret(namespace, secret, hosts)
+			if err != nil {
+				return nil, fmt.Errorf("making a certificate for Secret %s: %w", name, err)
+			}
+			if s.made == nil {
+				s.made = map[string]*corev1.Secret{}
+			}
+			s.made[id] = made
+			fresh = append(fresh, name)
+		}
+		return s.made[id], nil
+	})
+	return fresh, err
+}
+
+// addMissing adds each Secret that an Ingress names in spec.tls and that the objects lack, as it is made for its hosts.
+func addMissing(objects *ingress.Objects, made func(namespace, secret string, hosts []string) (*corev1.Secret, error)) error {
 	there := map[string]bool{}
 	for _, secret := range objects.Secrets {
 		there[secret.Namespace+"/"+secret.Name] = true
@@ -35,23 +56,14 @@ func (s *Secrets) Add(objects *ingress.Objects) ([]string, error) {
 			if entry.SecretName == "" || there[name] {
 				continue
 			}
-			hosts := slices.Compact(slices.Sorted(slices.Values(needed[name])))
-			id := name + " " + strings.Join(hosts, " ")
-			if s.made[id] == nil {
-				secret, err := newSecret(ing.Namespace, entry.SecretName, hosts)
-				if err != nil {
-					return nil, fmt.Errorf("making a certificate for Secret %s: %w", name, err)
-				}
-				if s.made == nil {
-					s.made = map[string]*corev1.Secret{}
-				}
-				s.made[id] = secret
-				fresh = append(fresh, name)
+			secret, err := made(ing.Namespace, entry.SecretName, slices.Compact(slices.Sorted(slices.Values(needed[name]))))
+			if err != nil {
+				return err
 			}
-			objects.Secrets, there[name] = append(objects.Secrets, s.made[id]), true
+			objects.Secrets, there[name] = append(objects.Secrets, secret), true
 		}
 	}
-	return fresh, nil
+	return nil
 }
 
 func hasSecret(objects *ingress.Objects, namespace, name string) bool {
