@@ -314,8 +314,8 @@ func printPlans(w io.Writer, p planned, priorities bool) error {
 		if err := one.Plan.Text(w, form); err != nil {
 			return err
 		}
-		if one.Proof.Result != proof.Proven {
-			fmt.Fprintf(w, "  the plan is %s: %s\n", one.Proof.Result, printable.Line(one.Proof.Why))
+		if verdict := one.Proof(); verdict.Result != proof.Proven {
+			fmt.Fprintf(w, "  the plan is %s: %s\n", verdict.Result, printable.Line(verdict.Why))
 		}
 	}
 	if len(p.diagnostics) > 0 {

@@ -27,7 +27,6 @@ type Program struct {
 	Provider     string // as its class names it
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
-	Proof        proof.Verdict      // of the plan
 	Known        plan.KnownSettings // settings of the load balancer before the plan
 	After        *lb.Observed       // the load balancer after the plan
 
@@ -52,6 +51,11 @@ func (p Program) ForeignRules(in *lb.Observed) map[int32][]int {
 		}
 	}
 	return out
+}
+
+// Proof returns the verdict about the plan. Few commands ask for it, which takes about as long as the plan itself.
+func (p Program) Proof() proof.Verdict {
+	return proof.Check(p.before, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 }
 
 // effects returns what each step of the plan changes for requests. That takes about as long as the plan itself.
@@ -132,7 +136,6 @@ func Compile(
 	}
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.Known = plan.SettingsOfRead(seen)
-	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 	p.before, p.After = seen, p.Plan.Fold(seen)
 	return p, nil
 }
@@ -156,7 +159,6 @@ func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Progra
 	p := Program{Provider: class.ProviderName, Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 	p.before, p.After = seen, p.Plan.Fold(seen)
 	return p
 }

@@ -136,7 +136,8 @@ func Report(
 	}
 	for _, p := range programs {
 		if !p.Plan.Empty() {
-			r.Proofs = append(r.Proofs, proofReport{p.Plan.Key, p.Proof.Result, p.Proof.Why})
+			verdict := p.Proof()
+			r.Proofs = append(r.Proofs, proofReport{p.Plan.Key, verdict.Result, verdict.Why})
 		}
 		if p.After.Exists {
 			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.After, p.Capabilities))

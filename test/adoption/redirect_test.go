@@ -67,8 +67,9 @@ func TestAListenerThatStaysRedirects(t *testing.T) {
 				t.Fatal(err)
 			}
 			told := strings.Contains(fmt.Sprint(p.Plan.Diagnostics), "delete the rules of these redirects first")
-			if changes := to.Host != nil || to.Path != nil || to.Query != nil; told != changes || p.Proof.Result != proof.Proven && !told {
-				t.Errorf("the plan is %s %s, and it says %v", p.Proof.Result, p.Proof.Why, p.Plan.Diagnostics)
+			verdict := p.Proof()
+			if changes := to.Host != nil || to.Path != nil || to.Query != nil; told != changes || verdict.Result != proof.Proven && !told {
+				t.Errorf("the plan is %s %s, and it says %v", verdict.Result, verdict.Why, p.Plan.Diagnostics)
 			}
 		})
 	}

@@ -345,8 +345,8 @@ func (s *site) operateWith(cloud *ours.Provider) error {
 		if err != nil {
 			return err
 		}
-		if p.Proof.Result != proof.Proven {
-			s.Errorf("a plan is not proven: %s", p.Proof.Why)
+		if verdict := p.Proof(); verdict.Result != proof.Proven {
+			s.Errorf("a plan is not proven: %s", verdict.Why)
 		}
 		if _, err := providers.Run(s.Context(), cloud, seen, p.Plan, providers.Options{Parallel: 1}); err != nil {
 			return err
