@@ -64,9 +64,10 @@ func newPlaceholder(namespace, name string, hosts []string) (*corev1.Secret, ing
 	slices.Sort(names)
 	id := routing.CertificateID("placeholder:" + string(lb.DigestOf([]any{namespace, name, hosts})))
 	return secret, ingress.SecretCertificate{
-		Certificate: &routing.Certificate{ID: id, Hosts: names, Kind: "ECDSA-256/0/[]", Pair: &routing.KeyPair{Chain: secret.Data[corev1.TLSCertKey]}},
-		Hosts:       distinct,
-		Until:       time.Now().AddDate(0, 0, 30),
+		Certificate: &routing.Certificate{ID: id, Hosts: names, Kind: "ECDSA-256/0/[]",
+			Pair: &routing.KeyPair{Chain: secret.Data[corev1.TLSCertKey]}},
+		Hosts: distinct,
+		Until: time.Now().AddDate(0, 0, 30),
 	}
 }
 
