@@ -138,6 +138,7 @@ func TestMigrateFromNGINX(t *testing.T) {
 	rules := nginxIngress("a1", "a1.example.com", prefix+`rewrite-target: "/$1"`, many...)
 	rules += nginxIngress("a2", "a2.example.com", prefix+`rewrite-target: "/$1"`, many...)
 	two := nginxIngress("a", "a.example.com", "", "/a") + nginxIngress("b", "a.example.com", "", "/b")
+	const web = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: b}\nspec: {ports: [{port: 81}]}\n---\n"
 	for what, c := range map[string]struct {
 		manifests, provider string
 		says, not           string
@@ -156,6 +157,9 @@ func TestMigrateFromNGINX(t *testing.T) {
 		"a host of two namespaces":  {two, "aws", "0 of 2 request classes are answered the same on alb; 2 change;", ""},
 		"which a group can share":   {two + class, "aws", "2 of 2 request classes are answered the same on alb; 0 change;", ""},
 		"the Service":               {front + tls, "aws", "Service edge/front is the one of ingress-nginx", "may face the internet"},
+		"a port that is missing":    {nginxIngress("b", "b.example.com", "", "/") + web, "aws", "1 of 1 request class is answered the same on alb; 0 change; 0 are refused; 0 Ingresses", "refused spec"},
+		"an ALB by its name":        {tls, "aws", "an ALB redirects with 301", "the load balancer redirects"},
+		"and others":                {tls, "fake", "the load balancer redirects with 301", "an ALB redirects"},
 		"where TLS ends":            {front + nginxIngress("a", "a.example.com", "", "/"), "aws", "2 of 100 rules", ""},
 		"and what to do about that": {two, "aws", "list a group in the class, with `hosts: Shared`", ""},
 	} {
@@ -180,6 +184,8 @@ func TestMigrateReadsLogsOfNGINX(t *testing.T) {
 	plain := nginxIngress("b", "b.example.com", "nginx.ingress.kubernetes.io/proxy-body-size: 8m", "/")
 	refused := strings.Replace(nginxIngress("a2", "c.example.com", "nginx.ingress.kubernetes.io/auth-type: basic", "/"), "name: web", "name: admin", 1)
 	also := nginxIngress("b2", "b.example.com", "", "/y")
+	const cors = "nginx.ingress.kubernetes.io/enable-cors: 'true', nginx.ingress.kubernetes.io/cors-allow-origin: 'https://x.example'"
+	pages := nginxIngress("d", "d.example.com", cors, "/")
 	for what, c := range map[string]struct {
 		logs string
 		code int
@@ -197,6 +203,8 @@ func TestMigrateReadsLogsOfNGINX(t *testing.T) {
 		"a host that no rule has":  {line("GET /", "404", "upstream-default-backend", pod), exitLess, "1 of no path of these Ingresses"},
 		"the slash":                {line("GET /a", "301", "-", none), exitLess, "1 for which it depends on the host or the scheme"},
 		"another answer":           {line("GET /", "403", "b-web-80", none), exitLess, "1 answered as these Ingresses do not say"},
+		"a preflight":              {line("OPTIONS /", "204", "d-web-80", none), exitLess, "1 answered the same\n"},
+		"one of another origin":    {line("OPTIONS /", "200", "d-web-80", pod), exitLess, "1 answered in another way\n"},
 		"what is no HTTP":          {line(`\x16\x03`, "400", "", none), exitLess, "1 of no path of these Ingresses"},
 		"what the log cannot show": {line("GET /", "200", "a-web-80", pod), exitLess, "has neither the host nor the scheme, headers nor cookies"},
 		"lines of the controller":  {"I1129 10:00:00.000000       7 main.go:1] starting\n2026/11/29 10:00:00 [error] 1#1: x\n\n" + line("GET /", "200", "a-web-80", pod), exitLess, "1 request in the logs"},
@@ -206,7 +214,7 @@ func TestMigrateReadsLogsOfNGINX(t *testing.T) {
 		"nothing":                  {"", exitFail, "default format"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			dir := directory(t, map[string]string{"a.yaml": tls + plain + refused + also})
+			dir := directory(t, map[string]string{"a.yaml": tls + plain + refused + also + pages})
 			logs := filepath.Join(directory(t, map[string]string{"a.log": c.logs}), "a.log")
 			got := fairlead(t, "migrate", "--from", "nginx", "--provider", "aws", "-f", dir, "--logs", logs)
 			if got.code != c.code || !strings.Contains(got.out+got.err, c.says) {

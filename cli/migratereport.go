@@ -149,7 +149,8 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 		}
 	}
 	for _, name := range names {
-		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], about[name]), Classes: readings[name].Classes}
+		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], about[name], s.input.From),
+			Classes: readings[name].Classes}
 		if at, known := places.Of("Ingress "+one.Name, ""); known {
 			one.Place = at.String()
 		}
@@ -255,7 +256,7 @@ func splitHosts(s *side) map[ingress.Name]*ofObject {
 
 // fieldsOf returns the verdicts of an Ingress and its Services, with the errors of the compiler about it, and its
 // warnings about annotations that the dialect takes.
-func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnostic) []ofObject {
+func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnostic, from string) []ofObject {
 	out := []ofObject{}
 	for _, v := range reading.Verdicts {
 		f := ofObject{"Ingress " + name.String(), fieldVerdict{Field: v.Key, Outcome: v.Outcome, Message: v.Message, Before: v.Before,
@@ -286,9 +287,9 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 		})
 		switch {
 		case d.Severity == diag.Error && at < 0:
-			out = append(out, ofObject{Object: "Ingress " + name.String(), fieldVerdict: refusedBy(d, field, reading)})
+			out = append(out, ofObject{Object: "Ingress " + name.String(), fieldVerdict: refusedBy(d, field, reading, from)})
 		case d.Severity == diag.Error:
-			out[at].fieldVerdict = refusedBy(d, field, reading)
+			out[at].fieldVerdict = refusedBy(d, field, reading, from)
 		case d.Severity == diag.Warning && at >= 0: // such as one that the class does not allow
 			out[at].Outcome, out[at].Message = dialect.Dropped, d.Message
 		}
@@ -297,11 +298,12 @@ func fieldsOf(name ingress.Name, reading *dialect.Reading, notes []diag.Diagnost
 }
 
 // refusedBy returns the verdict about a field that the compiler refuses.
-func refusedBy(d diag.Diagnostic, field string, reading *dialect.Reading) fieldVerdict {
+func refusedBy(d diag.Diagnostic, field string, reading *dialect.Reading, from string) fieldVerdict {
 	out := fieldVerdict{Field: cmp.Or(field, "all of it"), Outcome: dialect.Refused, Message: d.Message}
-	if d.Reason == diag.ServiceMissing && d.Severity == diag.Error {
-		out.Outcome, out.Message = withoutService(d.Source.Namespace, reading, d.Message)
-	} else if reading.Example != nil {
+	switch {
+	case d.Reason == diag.ServiceMissing, d.Reason == diag.ServicePortMissing && from == v1alpha1.DialectNGINX:
+		out.Outcome, out.Message = withoutService(d.Source.Namespace, reading, d.Message, from)
+	case reading.Example != nil:
 		if request, is := reading.Example(pathOf(field)); is {
 			out.Curl = request.Curl()
 		}
@@ -314,19 +316,45 @@ func pathOf(field string) string { return fieldOfPath.FindString(field) }
 
 var fieldOfPath = regexp.MustCompile(`^spec\.rules\[\d+\]\.http\.paths\[\d+\]`)
 
-// withoutService returns the verdict about a Service that is missing, and its message. The other controller has
-// a rule that answers 503 in place of a Service alone, and builds nothing of a group where it is one of several.
-func withoutService(namespace string, reading *dialect.Reading, missing string) (dialect.Outcome, string) {
+// withoutService returns the verdict about a Service that is missing, or its port, and its message. The AWS Load Balancer Controller
+// has a rule that answers 503 in place of a Service alone, and builds nothing of a group where it is one of several. So has
+// ingress-nginx 503 for a Service alone, and none for a canary (rootfs/etc/nginx/lua/balancer.lua, route_to_alternative_balancer).
+func withoutService(namespace string, reading *dialect.Reading, missing, from string) (dialect.Outcome, string) {
+	share := false
 	for _, b := range settings.BackendsOf(reading.Annotations) {
-		if len(b.Services) > 1 && slices.ContainsFunc(b.Services, func(s v1alpha1.WeightedService) bool {
-			return strings.HasSuffix(missing, " "+namespace+"/"+s.Name)
-		}) {
-			return dialect.Dropped, missing + ": its share of the requests is answered 503, and the other controller changes " +
-				"nothing of the group until there is one"
-		}
+		share = share || len(b.Services) > 1 && slices.ContainsFunc(b.Services, func(s v1alpha1.WeightedService) bool {
+			return strings.Contains(missing+" ", " "+namespace+"/"+s.Name+" ")
+		})
+	}
+	switch {
+	case share && from == v1alpha1.DialectNGINX:
+		return dialect.Changed, missing + ": its share of the requests is answered 503. Instead of a canary, ingress-nginx asks the " +
+			"other Service; instead of that one, it answers 503 to all of them"
+	case share:
+		return dialect.Dropped, missing + ": its share of the requests is answered 503, and the other controller changes " +
+			"nothing of the group until there is one"
 	}
 	return dialect.Same, missing + ": requests are answered 503, as by the other controller"
 }
+
+// nameWhatAnswers says what answers once Ingresses have migrated. Dialects speak of an ALB.
+func (r *migration) nameWhatAnswers(on string) {
+	r.Summary.On = on
+	if on == "alb" {
+		return
+	}
+	for i := range r.Decisions {
+		r.Decisions[i].Message = theLoadBalancer.Replace(r.Decisions[i].Message)
+	}
+	for i := range r.Ingresses {
+		for j := range r.Ingresses[i].Fields {
+			f := &r.Ingresses[i].Fields[j]
+			f.Message = theLoadBalancer.Replace(f.Message)
+		}
+	}
+}
+
+var theLoadBalancer = strings.NewReplacer("an ALB", "the load balancer", "An ALB", "The load balancer")
 
 func (o *outcomes) add(one dialect.Outcome) {
 	switch one {
