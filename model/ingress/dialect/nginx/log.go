@@ -200,8 +200,14 @@ func (s spot) judge(l Logged, secure bool) (out Judgement, may bool) {
 	if !q.Source.IsValid() {
 		q.Source = anyClient
 	}
-	if a := s.Answer(q); a.Status != l.Status && !(a.Status == 0 && (l.Forwarded || withoutPod(l.Status))) || a.Status != 0 && l.Forwarded {
-		return out, false
+	if !s.answersAs(l, q) {
+		if l.Method != "OPTIONS" || len(s.of.cors.headers) == 0 { // the log does not have the origin of a preflight
+			return out, false
+		}
+		q.Header = map[string][]string{"Origin": {s.of.cors.headers[0].value}}
+		if !s.answersAs(l, q) {
+			return out, false
+		}
 	}
 	if causes := s.Differences(q); len(causes) > 0 {
 		out.Fate, out.Key = StaysChange, cmp.Or(byItself[causes[0].Key], causes[0].Key)
@@ -213,6 +219,15 @@ func (s spot) judge(l Logged, secure bool) (out Judgement, may bool) {
 		}
 	}
 	return out, true
+}
+
+// answersAs reports whether a request may have been answered as a log has it.
+func (s spot) answersAs(l Logged, q Question) bool {
+	a := s.Answer(q)
+	if a.Status != 0 {
+		return a.Status == l.Status && !l.Forwarded
+	}
+	return l.Forwarded || withoutPod(l.Status)
 }
 
 // withoutPod reports whether nginx answers so in place of a Pod: what is wrong with a request, a client that went, and no ready Pod.
