@@ -127,6 +127,9 @@ func TestACommandThatIsNamedCanBeRun(t *testing.T) {
 			r := adoption.Record{State: state, Key: "alb/shop/@all/internal=k8s-all-1", Name: "k8s-all-1"}
 			r.Finishing = finishing
 			text := nextOf(r)
+			if waits := strings.Contains(text, "former class"); waits != (state == adoption.Returned && !finishing) {
+				t.Errorf("%s: the class is to be given back once the tags are: %s", state, text)
+			}
 			for part := range strings.SplitSeq(text, "fairlead ") {
 				command := strings.Fields(part)
 				if len(command) > 0 && (command[0] == "adopt" || command[0] == "release") && !strings.Contains(part, "--yes --key k8s-all-1 ") {

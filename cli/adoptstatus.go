@@ -103,8 +103,10 @@ func nextOf(r adoption.Record) string {
 	case adoption.Taken:
 		return "Fairlead serves it " + since + "; fairlead release " + chosen + " gives it back, and fairlead adopt --finish " + chosen +
 			" ends that"
-	case adoption.Releasing, adoption.Returned:
-		return "it is being given back " + since + ": once its Ingresses have their former class, fairlead release " + chosen + " goes on"
+	case adoption.Releasing:
+		return "it is being given back " + since + ": fairlead release " + chosen + " goes on"
+	case adoption.Returned:
+		return "its tags are given back " + since + ": once its Ingresses have their former class, fairlead release " + chosen + " goes on"
 	case adoption.Released:
 		return "it was given back, " + since + ", and the operator leaves it alone: fairlead adopt " + chosen + " takes it over again"
 	}
