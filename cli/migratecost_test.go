@@ -58,8 +58,9 @@ func allocations(t *testing.T, args ...string) float64 {
 func TestMigrateCostsLittleMoreThanAPlan(t *testing.T) {
 	for what, c := range map[string]struct {
 		ingresses, namespaces int
-		most                  float64
-	}{"within the quotas": {120, 12, 1.33}, "beyond a quota": {120, 1, 1.55}} {
+		most                  float64 // times those of plan
+		each                  float64 // for an Ingress
+	}{"within the quotas": {120, 12, 1.25, 10_000}, "beyond a quota": {120, 1, 1.45, 14_000}} {
 		t.Run(what, func(t *testing.T) {
 			file := manyForNGINX(t, c.ingresses, c.namespaces)
 			plan := allocations(t, "plan", "--from", "nginx", "--provider", "aws", "-f", file)
@@ -67,6 +68,9 @@ func TestMigrateCostsLittleMoreThanAPlan(t *testing.T) {
 			t.Logf("%.0f and %.0f, %.2f times", plan, migrate, migrate/plan)
 			if migrate > c.most*plan {
 				t.Errorf("migrate makes %.0f allocations, %.1f times those of plan: want at most %.2f", migrate, migrate/plan, c.most)
+			}
+			if each := migrate / float64(c.ingresses); each > c.each {
+				t.Errorf("migrate makes %.0f allocations for each Ingress: want at most %.0f", each, c.each)
 			}
 			if double := allocations(t, "migrate", "--from", "nginx", "--provider", "aws", "-f",
 				manyForNGINX(t, 2*c.ingresses, 2*c.namespaces)); double > 2.3*migrate {
