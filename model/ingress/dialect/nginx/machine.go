@@ -68,9 +68,14 @@ type member struct {
 	*settings
 	lost map[string]*location // by field, the location that goes first
 	at   []*server            // that have locations of it, or aliases
+	name string               // namespace/name
 }
 
-func (m *member) key() string { return m.Namespace + "/" + m.Name }
+func newMember(ing *networkingv1.Ingress, c *Config) *member {
+	return &member{Ingress: ing, settings: readAnnotations(ing, c), lost: map[string]*location{}, name: ing.Namespace + "/" + ing.Name}
+}
+
+func (m *member) key() string { return m.name }
 
 // A backend is a port of a Service. The zero value is the controller's own, which answers 404.
 type backend struct{ namespace, service, port string }
@@ -136,7 +141,7 @@ func NewWorld(all []*networkingv1.Ingress, c Config, class *v1alpha1.LoadBalance
 	w.readClass()
 	members := make([]*member, 0, len(all))
 	for _, ing := range all {
-		m := &member{ing, readAnnotations(ing, &w.Config), map[string]*location{}, nil}
+		m := newMember(ing, &w.Config)
 		w.ingresses[m.key()] = m
 		if m.ignored == "" {
 			members = append(members, m)

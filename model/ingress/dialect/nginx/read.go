@@ -65,7 +65,7 @@ func (e entry) isEmpty() bool {
 func (w *World) Read(in dialect.Input) dialect.Reading {
 	r := w.writers[in.Namespace+"/"+in.Name]
 	if r == nil || r.m.Ingress != in.Ingress {
-		return w.writerOf(&member{in.Ingress, readAnnotations(in.Ingress, &w.Config), map[string]*location{}, nil}).out
+		return w.writerOf(newMember(in.Ingress, &w.Config)).out
 	}
 	return r.out
 }
