@@ -23,7 +23,6 @@ import (
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -528,19 +527,21 @@ func (s side) tables(
 	if s.made != nil {
 		return s.made.tables, s.made.notes, nil
 	}
-	programs, diagnostics, err := s.programs(cmd, with, nil)
+	programs, diagnostics, err := s.programs(cmd, with)
 	return program.TablesOf(programs), diagnostics, err
 }
 
-// programs compiles a configuration, for observed load balancers.
-func (s side) programs(
-	cmd *cobra.Command, with access.Clouds, seen map[lb.Key]*lb.Observed,
-) ([]program.Program, []diag.Diagnostic, error) {
+// programs compiles a configuration, without plans.
+func (s side) programs(cmd *cobra.Command, with access.Clouds) (programs []program.Program, found []diag.Diagnostic, err error) {
 	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
 	}
-	return compileAll(cmd, cloud, s.objects, s.options, seen)
+	err = output.While(cmd.ErrOrStderr(), "compiling", func() (err error) {
+		programs, found, err = program.BuildAll(cmd.Context(), cloud, s.objects, s.options)
+		return err
+	})
+	return programs, found, err
 }
 
 // compileAssuming compiles the objects with the Secrets that are missing, and returns their names.

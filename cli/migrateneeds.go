@@ -65,7 +65,7 @@ func (s side) programsAssuming(
 		add(nil)
 	}
 	for again := true; again; {
-		programs, notes, err = s.programs(cmd, with, nil)
+		programs, notes, err = s.programs(cmd, with)
 		missing := program.MissingSecrets(notes)
 		again = err == nil && len(missing) > 0 && add(missing)
 	}
@@ -86,7 +86,7 @@ func (s side) needs(cmd *cobra.Command, with access.Clouds, programs []program.P
 		if err != nil {
 			return nil, err
 		}
-		programs, _, err = program.CompileAll(cmd.Context(), boundless{cloud}, s.objects, s.options, nil)
+		programs, _, err = program.BuildAll(cmd.Context(), boundless{cloud}, s.objects, s.options)
 		if err != nil {
 			return nil, err
 		}

@@ -488,7 +488,7 @@ func differing(found compare.Report) error {
 // settings returns the settings of load balancers that are not compared by requests: attributes, health
 // checks and tags. Certificates are compared with the requests.
 func (s side) settings(cmd *cobra.Command, with access.Clouds) (map[lb.Key]settingTexts, error) {
-	programs, _, err := s.programs(cmd, with, nil)
+	programs, _, err := s.programs(cmd, with)
 	out := map[lb.Key]settingTexts{}
 	for _, p := range programs {
 		all := settingTexts{}

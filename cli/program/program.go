@@ -80,25 +80,29 @@ func TablesOf(programs []Program) []*precedence.Table {
 	return out
 }
 
+// BuildAll compiles all objects, without plans: one from nothing has no diagnostics.
+func BuildAll(
+	ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
+) ([]Program, []diag.Diagnostic, error) {
+	programs, diagnostics, err := each(objects, options, func(s ingress.Snapshot) (Program, error) {
+		return build(ctx, cloud, s, &lb.Observed{Key: s.Key})
+	})
+	return programs, diag.Sort(meant(diagnostics, objects)), err
+}
+
 // CompileAll compiles all objects, and plans from the observed load balancers. Load balancers
 // without an Ingress come last, to be deleted.
 func CompileAll(
 	ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.ClassOptions,
 	seen map[lb.Key]*lb.Observed,
 ) ([]Program, []diag.Diagnostic, error) {
-	snapshots, diagnostics := ingress.Place(objects, options)
-	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
-	var programs []Program
 	wanted := map[lb.Key]bool{}
-	for _, s := range snapshots {
-		p, err := Compile(ctx, cloud, s, seen[s.Key])
-		if err != nil {
-			return nil, nil, err
-		}
+	programs, diagnostics, err := each(objects, options, func(s ingress.Snapshot) (Program, error) {
 		wanted[s.Key] = true
-		programs = append(programs, p)
-		diagnostics = append(diagnostics, p.Diagnostics...)
-		diagnostics = append(diagnostics, p.Plan.Diagnostics...)
+		return Compile(ctx, cloud, s, seen[s.Key])
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		if !wanted[key] {
@@ -110,6 +114,24 @@ func CompileAll(
 	return programs, diag.Sort(meant(diagnostics, objects)), nil
 }
 
+// each returns the programs of the load balancers that objects ask for, with all diagnostics.
+func each(
+	objects ingress.Objects, options ingress.ClassOptions, compile func(ingress.Snapshot) (Program, error),
+) (programs []Program, diagnostics []diag.Diagnostic, err error) {
+	snapshots, diagnostics := ingress.Place(objects, options)
+	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
+	for _, s := range snapshots {
+		p, err := compile(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		programs = append(programs, p)
+		diagnostics = append(diagnostics, p.Diagnostics...)
+		diagnostics = append(diagnostics, p.Plan.Diagnostics...)
+	}
+	return programs, diagnostics, nil
+}
+
 // Compile compiles one snapshot, and plans from the observed load balancer.
 func Compile(
 	ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed,
@@ -117,6 +139,18 @@ func Compile(
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
 	}
+	p, err := build(ctx, cloud, s, seen)
+	if err != nil {
+		return p, err
+	}
+	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.Known = plan.SettingsOfRead(seen)
+	p.before, p.After = seen, p.Plan.Fold(seen)
+	return p, nil
+}
+
+// build compiles one snapshot, as far as it depends on the observed load balancer.
+func build(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed) (Program, error) {
 	p := Program{Provider: s.Class.ProviderName, matchers: map[int32]*lb.Matcher{}}
 	facts, err := cloud.Lookup(ctx, model.Ask(s))
 	if err != nil {
@@ -134,9 +168,6 @@ func Compile(
 		p.foreign = strangers
 		p.LoadBalancer = planner.KeepForeignRules(p.LoadBalancer, seen, strangers)
 	}
-	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.Known = plan.SettingsOfRead(seen)
-	p.before, p.After = seen, p.Plan.Fold(seen)
 	return p, nil
 }
 
