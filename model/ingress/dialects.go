@@ -56,11 +56,7 @@ var frontEnds = map[string]frontEnd{
 			return map[string]string{}, nil
 		},
 		world: func(all []*networkingv1.Ingress, c *Class, kept formers, memory nginx.Memory) any {
-			config := nginx.DefaultConfig()
-			if c.NGINX != nil {
-				config = nginx.ReadConfig(c.NGINX.Config)
-			}
-			return nginx.NewWorld(all, config, &c.LoadBalancerClassSpec,
+			return nginx.NewWorld(all, nginx.ConfigOf(&c.LoadBalancerClassSpec), &c.LoadBalancerClassSpec,
 				func(_, secret string, otherwise []string) []string { return otherwise }, kept, memory)
 		}},
 }

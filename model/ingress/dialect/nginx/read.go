@@ -31,8 +31,34 @@ const (
 	DefaultClass = "nginx"
 )
 
-// Defaults returns a class with the controller's defaults, where the class says nothing.
-func Defaults(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec { return c }
+// Defaults returns a class with what the controller's ConfigMap says of its ports, where the class says nothing. A class with groups
+// sends the header Strict-Transport-Security, as no Ingress decides about the ports of several namespaces.
+func Defaults(c v1alpha1.LoadBalancerClassSpec) v1alpha1.LoadBalancerClassSpec {
+	if len(c.Groups) == 0 {
+		return c
+	}
+	w := World{class: &c, Config: ConfigOf(&c)}
+	if w.readFront(); w.Config.HSTS == "" || w.front.certificates != "" && !w.front.again {
+		return c
+	}
+	c.Ports = slices.Clone(c.Ports)
+	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == 443 })
+	if at < 0 {
+		at, c.Ports = len(c.Ports), append(c.Ports, v1alpha1.PortSettings{Port: 443})
+	}
+	attributes := map[string]string{strictTransport: w.Config.HSTS}
+	maps.Copy(attributes, c.Ports[at].Attributes)
+	c.Ports[at].Attributes = attributes
+	return c
+}
+
+// ConfigOf returns the ConfigMap of a class.
+func ConfigOf(c *v1alpha1.LoadBalancerClassSpec) Config {
+	if c.NGINX == nil {
+		return DefaultConfig()
+	}
+	return ReadConfig(c.NGINX.Config)
+}
 
 // A writer writes one Ingress.
 type writer struct {
@@ -765,7 +791,7 @@ func (r *writer) finish() {
 		}
 		r.set(settingsof.SSLRedirect, "443", origin)
 	}
-	r.strictTransport()
+	r.transport()
 	r.crossOrigins()
 	switch r.m.protocol {
 	case "HTTPS", "GRPCS":
@@ -783,22 +809,24 @@ func (r *writer) finish() {
 	}
 }
 
-// strictTransport has the port for HTTPS send the header Strict-Transport-Security, as nginx does over HTTPS, whatever Pods send
+// strictTransport is the attribute with which a listener sends the header Strict-Transport-Security.
+const strictTransport = "routing.http.response.strict_transport_security.header_value"
+
+// transport has the port for HTTPS send the header Strict-Transport-Security, as nginx does over HTTPS, whatever Pods send
 // (rootfs/etc/nginx/lua/lua_ingress.lua, header). Behind a load balancer that ends TLS, nginx sees no HTTPS.
-func (r *writer) strictTransport() {
-	const attribute = "routing.http.response.strict_transport_security.header_value"
+func (r *writer) transport() {
 	inFront, said := r.front.certificates != "", r.out.Ingress.Annotations
 	_, ports := said[settingsof.ListenPorts]
 	if r.Config.HSTS == "" || inFront && !r.front.again || !inFront && len(r.out.Ingress.Spec.TLS) == 0 || ports ||
-		strings.Contains(said[settingsof.ListenerAttributes], attribute) {
+		strings.Contains(said[settingsof.ListenerAttributes], strictTransport) {
 		return
 	}
 	for _, p := range r.class.Ports {
-		if _, pinned := p.Attributes[attribute]; p.Port == 443 && pinned {
+		if _, pinned := p.Attributes[strictTransport]; p.Port == 443 && pinned {
 			return
 		}
 	}
-	r.sends("443:"+attribute+"="+r.Config.HSTS, "")
+	r.sends("443:"+strictTransport+"="+r.Config.HSTS, "")
 }
 
 // narrowTLS has entries of spec.tls name hosts of rules alone. Other hosts have no server of their own with ingress-nginx, and for
