@@ -2,6 +2,7 @@ package nginx
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"regexp"
@@ -305,10 +306,16 @@ func TestWhatIsReadIsServed(t *testing.T) {
 		random := rand.New(rand.NewPCG(*seed+uint64(i), 1))
 		c := RandomCluster(random)
 		simple(&c)
-		c.Config = nil
+		maps.DeleteFunc(c.Config, func(key, _ string) bool { return !strings.HasPrefix(key, "hsts") })
 		table, w, found, ports := compiled(&c)
 		if table == nil {
 			continue
+		}
+		for _, l := range ports {
+			const attribute = "routing.http.response.strict_transport_security.header_value"
+			if got := l.Settings.Attributes[attribute]; l.Port == 443 && got != w.Config.HSTS {
+				t.Errorf("cluster %d: over HTTPS, HSTS is %q, and of nginx %q\n%s", *seed+uint64(i), got, w.Config.HSTS, described(&c))
+			}
 		}
 		told := false
 		for range *requests {
