@@ -62,15 +62,18 @@ spec: {serviceRef: {name: web, port: 80}, targetGroupARN: "arn:aws:elasticloadba
 	permits := strings.Replace(ours, "scheme: internal", `targetGroupBindings: [{namespaceSelector: {}, targetGroups: ["*:targetgroup/old/*"]}]`, 1)
 	permits = strings.Replace(permits, `"*:`, `"arn:*:`, 1)
 	const scheme = "alb.ingress.kubernetes.io/scheme: internet-facing"
+	const one = "---\napiVersion: v1\nkind: Service\nmetadata: {name: one, namespace: shop}\nspec: {ports: [{port: 80}]}\n"
 	cases := map[string]struct {
 		manifests string
 		args      []string
 		code      int
 		says      string
 	}{
-		"all the same":           {migrateIngress(scheme), nil, exitDone, "1 Ingress: 1 same, 0 changed"},
-		"something is dropped":   {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
-		"something is refused":   {rest, nil, exitLess, "refused shop/guarded"},
+		"all the same":         {migrateIngress(scheme), nil, exitDone, "1 Ingress: 1 same, 0 changed"},
+		"something is dropped": {migrateIngress("alb.ingress.kubernetes.io/acm-pca-arn: arn"), nil, exitToDo, "dropped alb.ingress.kubernetes.io/acm-pca-arn"},
+		"something is refused": {rest, nil, exitLess, "refused shop/guarded"},
+		"a default backend is refused": {strings.Replace(migrateIngress(scheme), "spec:\n", "spec:\n  defaultBackend: {service: {name: one, port: {number: 81}}}\n", 1) + one, nil, exitLess,
+			"1 of 2 request classes are answered the same on alb; 0 may change; 1 is refused"},
 		"parameters are missing": {parameters + migrateIngress(scheme), nil, exitLess, "IngressClassParams edge"},
 		"parameters are read":    {parameters + edge + migrateIngress("a: b"), nil, exitDone, "1 Ingress: 1 same"},
 		"parameters decide":      {parameters + edge + migrateIngress(scheme), nil, exitDone, "    same scheme\n"},
@@ -129,7 +132,10 @@ func TestMigrateFromNGINX(t *testing.T) {
 	}
 	const prefix, class = "nginx.ingress.kubernetes.io/", "apiVersion: fairlead.dev/v1alpha1\nkind: ClusterLoadBalancerClass\n" +
 		"metadata: {name: nginx}\nspec: {hosts: Shared, groups: [{name: edge, namespaceSelector: {}}]}\n---\n"
-	tls := strings.Replace(nginxIngress("a", "a.example.com", "", "/", "/a/"), "  rules:", "  tls: [{hosts: [a.example.com], secretName: a}]\n  rules:", 1)
+	secure := func(manifests, host string) string {
+		return strings.Replace(manifests, "  rules:", "  tls: [{hosts: ["+host+"], secretName: a}]\n  rules:", 1)
+	}
+	tls := secure(nginxIngress("a", "a.example.com", "", "/", "/a/"), "a.example.com")
 	regex := nginxIngress("a", "a.example.com", prefix+`use-regex: "true"`, "/"+strings.Repeat("long", 20))
 	const front = "apiVersion: v1\nkind: Service\nmetadata: {name: front, namespace: edge, labels: {app.kubernetes.io/name: ingress-nginx}, annotations: " +
 		"{service.beta.kubernetes.io/aws-load-balancer-internal: 'true', service.beta.kubernetes.io/aws-load-balancer-ssl-cert: " +
@@ -139,6 +145,9 @@ func TestMigrateFromNGINX(t *testing.T) {
 	rules += nginxIngress("a2", "a2.example.com", prefix+`rewrite-target: "/$1"`, many...)
 	two := nginxIngress("a", "a.example.com", "", "/a") + nginxIngress("b", "a.example.com", "", "/b")
 	const web = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: b}\nspec: {ports: [{port: 81}]}\n---\n"
+	next := strings.NewReplacer("name: web", "name: next")
+	canary := nginxIngress("b", "b.example.com", "", "/", "/same") + next.Replace(nginxIngress("b2", "b.example.com",
+		prefix+"canary: 'true', "+prefix+"canary-weight: '10'", "/")) + strings.Replace(web, "81", "80", 1) + next.Replace(web)
 	for what, c := range map[string]struct {
 		manifests, provider string
 		says, not           string
@@ -158,13 +167,15 @@ func TestMigrateFromNGINX(t *testing.T) {
 		"which a group can share":  {two + class, "aws", "2 of 2 request classes are answered the same on alb; 0 change;", ""},
 		"the Service":              {front + tls, "aws", "Service edge/front is the one of ingress-nginx", "may face the internet"},
 		"a port that is missing":   {nginxIngress("b", "b.example.com", "", "/") + web, "aws", "1 of 1 request class is answered the same on alb; 0 change; 0 are refused; 0 Ingresses", "refused spec"},
-		"a canary without a port": {nginxIngress("b", "b.example.com", "", "/") + strings.Replace(nginxIngress("b2", "b.example.com",
-			prefix+"canary: 'true', "+prefix+"canary-weight: '10'", "/"), "name: web", "name: next", 1) + strings.Replace(web, "81", "80", 1) + strings.Replace(web, "name: web", "name: next", 1), "aws",
+		"a canary without a port": {canary, "aws",
 			": its share of the requests is answered 503. Instead of a canary, ingress-nginx asks", "refused spec"},
-		"an ALB by its name":        {tls, "aws", "an ALB redirects with 301", "the load balancer redirects"},
-		"and others":                {tls, "fake", "the load balancer redirects with 301", "an ALB redirects"},
-		"where TLS ends":            {front + nginxIngress("a", "a.example.com", "", "/"), "aws", "2 of 100 rules", ""},
-		"and what to do about that": {two, "aws", "list a group in the class, with `hosts: Shared`", ""},
+		"which changes a class":          {canary, "aws", "1 of 2 request classes are answered the same on alb; 1 changes; 0 are refused; 0 Ingresses", ""},
+		"over HTTPS, too":                {secure(canary, "b.example.com"), "aws", "1 of 4 request classes are answered the same on alb; 3 change; 0 are refused; 0 Ingresses", ""},
+		"what an ALB cannot, over HTTPS": {secure(regex, "a.example.com"), "aws", "0 of 2 request classes are answered the same on alb; 0 change; 2 are refused", ""},
+		"an ALB by its name":             {tls, "aws", "an ALB redirects with 301", "the load balancer redirects"},
+		"and others":                     {tls, "fake", "the load balancer redirects with 301", "an ALB redirects"},
+		"where TLS ends":                 {front + nginxIngress("a", "a.example.com", "", "/"), "aws", "2 of 100 rules", ""},
+		"and what to do about that":      {two, "aws", "list a group in the class, with `hosts: Shared`", ""},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := directory(t, map[string]string{"a.yaml": c.manifests})

@@ -149,15 +149,13 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 		}
 	}
 	for _, name := range names {
-		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], about[name], s.input.From),
-			Classes: readings[name].Classes}
+		one := migratedIngress{Name: name.String(), Fields: fieldsOf(name, readings[name], about[name], s.input.From)}
 		if at, known := places.Of("Ingress "+one.Name, ""); known {
 			one.Place = at.String()
 		}
 		one.Outcome = dialect.Same
 		if split[name] != nil {
 			one.Fields = append(one.Fields, *split[name])
-			one.Classes.Changed, one.Classes.Same = one.Classes.Changed+one.Classes.Same, 0
 		}
 		for _, f := range one.Fields {
 			if f.everywhere {
@@ -176,7 +174,7 @@ func reportMigration(s *side, places manifests.Places, notes []diag.Diagnostic) 
 			}
 		}
 		one.Fields = slices.DeleteFunc(one.Fields, func(f ofObject) bool { return f.everywhere })
-		one.refusePaths(readings[name])
+		one.countClasses(readings[name])
 		r.Summary.Ingresses.add(one.Outcome)
 		r.Summary.Classes = r.Summary.Classes.Plus(one.Classes)
 		r.Ingresses = append(r.Ingresses, one)
@@ -196,27 +194,23 @@ func everywhereLast(a, b decision) int {
 	return cmp.Compare(map[bool]int{true: 1}[a.Everywhere], map[bool]int{true: 1}[b.Everywhere])
 }
 
-// refusePaths counts the classes of paths as refused that the compiler refuses, though the dialect reads them.
-func (i *migratedIngress) refusePaths(reading *dialect.Reading) {
-	if i.Outcome != dialect.Refused || reading.Refuses() {
-		return
-	}
-	refused := 0
-	for _, f := range i.Fields {
-		switch {
-		case f.Outcome != dialect.Refused:
-		case strings.Contains(f.Field, ".paths["):
-			refused++
-		default: // of all of the Ingress
-			refused = i.Classes.Same + i.Classes.Changed
+// countClasses counts the classes of requests, with what is refused and changed of paths beside what the dialect says.
+func (i *migratedIngress) countClasses(reading *dialect.Reading) {
+	for path, c := range reading.Classes {
+		for _, f := range i.Fields {
+			about := pathOf(f.Field)
+			counted := slices.ContainsFunc(reading.Verdicts, func(v dialect.Verdict) bool {
+				return v.Key == f.Field && v.Message == f.Message && v.Outcome == f.Outcome
+			})
+			switch {
+			case counted, about != "" && about != pathOf(path):
+			case f.Outcome == dialect.Refused:
+				c = dialect.Classes{Refused: c.Same + c.Changed + c.Refused}
+			case f.Outcome == dialect.Changed:
+				c = dialect.Classes{Changed: c.Same + c.Changed, Refused: c.Refused}
+			}
 		}
-	}
-	for ; refused > 0 && i.Classes.Same+i.Classes.Changed > 0; refused-- {
-		if i.Classes.Refused++; i.Classes.Changed > 0 {
-			i.Classes.Changed--
-		} else {
-			i.Classes.Same--
-		}
+		i.Classes = i.Classes.Plus(c)
 	}
 }
 
@@ -311,10 +305,10 @@ func refusedBy(d diag.Diagnostic, field string, reading *dialect.Reading, from s
 	return out
 }
 
-// pathOf returns the path that a field is of, as in spec.rules[0].http.paths[1].backend; "" for none.
+// pathOf returns the path, or the default backend, that a field is of, as in spec.rules[0].http.paths[1].backend; "" for none.
 func pathOf(field string) string { return fieldOfPath.FindString(field) }
 
-var fieldOfPath = regexp.MustCompile(`^spec\.rules\[\d+\]\.http\.paths\[\d+\]`)
+var fieldOfPath = regexp.MustCompile(`^spec\.(defaultBackend|rules\[\d+\]\.http\.paths\[\d+\])`)
 
 // withoutService returns the verdict about a Service that is missing, or its port, and its message. The AWS Load Balancer Controller
 // has a rule that answers 503 in place of a Service alone, and builds nothing of a group where it is one of several. So has

@@ -59,7 +59,8 @@ type Reading struct {
 	// Fields has the author's field that a field of the spec was made of, where they differ.
 	Fields   map[string]string
 	Verdicts []Verdict
-	Classes  Classes
+	// Classes counts the classes of requests of a path, by the author's field.
+	Classes map[string]Classes
 	// Example returns a request that a path is about, by the author's field, or one about the Ingress for ""; nil if none is known.
 	Example func(field string) (request compare.Request, is bool)
 }

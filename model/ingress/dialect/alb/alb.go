@@ -104,26 +104,27 @@ func Read(in dialect.Input) dialect.Reading {
 
 // classes counts the classes of requests: a path is one on each port. A change is counted for all paths that may have it: which of
 // their requests have it is not found out.
-func (r *reader) classes() (out dialect.Classes) {
-	paths := 0
-	if r.Spec.DefaultBackend != nil {
-		paths++
-	}
-	for _, rule := range r.Spec.Rules {
-		if rule.HTTP != nil {
-			paths += len(rule.HTTP.Paths)
-		}
-	}
-	all := paths * len(r.ports)
+func (r *reader) classes() map[string]dialect.Classes {
+	each := dialect.Classes{Same: len(r.ports)}
 	for _, v := range r.out.Verdicts {
-		switch v.Outcome {
-		case dialect.Refused:
-			return dialect.Classes{Refused: all}
-		case dialect.Changed:
-			out.Changed = all
+		switch {
+		case v.Outcome == dialect.Refused:
+			each = dialect.Classes{Refused: len(r.ports)}
+		case v.Outcome == dialect.Changed && each.Refused == 0:
+			each = dialect.Classes{Changed: len(r.ports)}
 		}
 	}
-	out.Same = all - out.Changed
+	out := map[string]dialect.Classes{}
+	if r.Spec.DefaultBackend != nil {
+		out["spec.defaultBackend"] = each
+	}
+	for i, rule := range r.Spec.Rules {
+		if rule.HTTP != nil {
+			for j := range rule.HTTP.Paths {
+				out[fmt.Sprintf("spec.rules[%d].http.paths[%d]", i, j)] = each
+			}
+		}
+	}
 	return out
 }
 

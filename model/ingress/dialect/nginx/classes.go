@@ -20,15 +20,15 @@ type requestClass struct {
 	secure bool
 }
 
-// Classes counts the classes of requests of all Ingresses, by namespace/name.
-func (w *World) Classes() map[string]dialect.Classes {
+// Classes counts the classes of requests of all Ingresses, by namespace/name and the field of their path.
+func (w *World) Classes() map[string]map[string]dialect.Classes {
 	changed := map[requestClass]bool{}
 	for key, r := range w.writers {
 		if !w.Refuses(key) {
 			maps.Copy(changed, r.changed)
 		}
 	}
-	out := map[string]dialect.Classes{}
+	out := map[string]map[string]dialect.Classes{}
 	for key, r := range w.writers {
 		out[key] = w.classesOf(r, changed)
 	}
@@ -48,7 +48,8 @@ func (a *asker) noteChange(c Cause, q Question) {
 }
 
 // classesOf counts the classes of an Ingress.
-func (w *World) classesOf(r *writer, changed map[requestClass]bool) (out dialect.Classes) {
+func (w *World) classesOf(r *writer, changed map[requestClass]bool) map[string]dialect.Classes {
+	out := map[string]dialect.Classes{}
 	refused := r.out.Refuses()
 	counted := map[requestClass]bool{}
 	for _, s := range r.m.at {
@@ -64,14 +65,14 @@ func (w *World) classesOf(r *writer, changed map[requestClass]bool) (out dialect
 				over = append(over, true)
 			}
 			for _, c.secure = range over {
+				one := dialect.Classes{Same: 1}
 				switch {
 				case refused:
-					out.Refused++
+					one = dialect.Classes{Refused: 1}
 				case changed[c] || c.secure && (!w.overTLS(host) || w.onlyInTheClear(r.m.key(), host)):
-					out.Changed++
-				default:
-					out.Same++
+					one = dialect.Classes{Changed: 1}
 				}
+				out[l.field] = out[l.field].Plus(one)
 			}
 		}
 	}
