@@ -58,7 +58,7 @@ var (
 		"w.very-long-name-of-a-department.example.test", "v.w.very-long-name-of-a-department.example.test",
 	}
 	manyGridPaths = []string{
-		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/xx", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
+		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/xx", "/a/x/c", "/ab", "/aa", "/A", "/A/x", "/b", "/B", "/bcd", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
 		"/abcd", "/zabcd", "/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d", "/a/b/c/x", "/a/b/c/d/e/f",
 		"/.well-known", "/.well-known/x", "/.well-known-too", "/.well-known/acme-challenge", "/.well-known/acme-challenges", "/.well-known/acme-challenge/",
 		"/.well-known/acme-challenge/b", "/.well-known/acme-challenge/xb", "/.well-known/acme-challenge/x", "/.well-known/acme-challenge/bcd", "/.well-known/acme-challenge/xbcd", "/.well-known/acme-challenge/1/2/3/4",
