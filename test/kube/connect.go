@@ -30,10 +30,7 @@ func (c *Cluster) connect() error {
 		Server:               "https://" + host + ":" + strconv.Itoa(c.port),
 		CertificateAuthority: c.authority.path("ca.crt"),
 	}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{
-		ClientCertificate: c.authority.path("admin.crt"),
-		ClientKey:         c.authority.path("admin.key"),
-	}
+	config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: c.authority.admin}
 	c.Kubeconfig = filepath.Join(c.dir, "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, c.Kubeconfig); err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)

@@ -223,7 +223,7 @@ func (c *Cluster) serverFlags() []string {
 		"--service-cluster-ip-range=10.96.0.0/16",
 		"--tls-cert-file=" + c.authority.path("server.crt"),
 		"--tls-private-key-file=" + c.authority.path("server.key"),
-		"--client-ca-file=" + c.authority.path("ca.crt"),
+		"--token-auth-file=" + c.authority.path("tokens.csv"),
 		"--service-account-key-file=" + c.authority.path("accounts.key"),
 		"--service-account-signing-key-file=" + c.authority.path("accounts.key"),
 		"--service-account-issuer=https://kubernetes.default.svc",
