@@ -271,7 +271,7 @@ func worlds(c lb.Capabilities) []lb.Dialect {
 }
 
 func TestRandomTablesAreExactInEveryWorld(t *testing.T) {
-	n := tables(t, 200)
+	n := tables(t, 100)
 	for i, c := range allCapabilities() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
