@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file holds plans to their promise: after every step, in every order that dependencies
@@ -285,10 +286,13 @@ func inOrder(int) int { return 0 }
 
 // drawn is how many plans are drawn, and how many with -short.
 func drawn(all, short int) int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return short
+	case nightly.Is():
+		return all
 	}
-	return all
+	return all / 3
 }
 
 func TestEveryStateOfAPlanIsSafe(t *testing.T) { statesAreSafe(t, drawn(10000, 500)) }
