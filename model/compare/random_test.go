@@ -20,7 +20,7 @@ import (
 
 var (
 	seed      = flag.Uint64("seed", 0, "seed of random tables; 0 takes a new one")
-	pairsMade = flag.Int("tables", 500, "random pairs of tables")
+	pairsMade = flag.Int("tables", 250, "random pairs of tables")
 	perTables = flag.Int("requests", 1000, "requests for each pair")
 )
 
