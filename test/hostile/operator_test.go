@@ -28,6 +28,7 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/matching"
 	"fairlead.dev/fairlead/test/kube"
+	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/request"
 )
 
@@ -45,7 +46,7 @@ const (
 )
 
 func TestOperator(t *testing.T) {
-	for _, c := range cases(t, operatorStage) {
+	for _, c := range nightly.Some(t, 8, cases(t, operatorStage)) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // they wait, most of the time
 			w := newRunning(t, c.options)
