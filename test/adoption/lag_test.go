@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file gives load balancers back while reads lag behind the writes of the takeover.
@@ -83,8 +84,11 @@ func newLagging(t *testing.T, r *rand.Rand) *site {
 // right after a return is as any other.
 func TestCutOffWhileReadsLag(t *testing.T) {
 	first := draw(t)
-	runs := uint64(24)
-	if testing.Short() {
+	runs := uint64(8)
+	switch {
+	case nightly.Is():
+		runs = 48
+	case testing.Short():
 		runs = 4
 	}
 	for n := range runs {

@@ -270,7 +270,7 @@ func TestAListenerThatStaysIsCutOffAnywhere(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	all := len(whole.wrote)
-	for _, cut := range nightly.Some(t, 8, numbers(all)) {
+	for _, cut := range nightly.Some(t, 4, numbers(all)) {
 		s := newWithExtra(t)
 		if s.left = cut; cut >= took {
 			s.left = -1
