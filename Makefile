@@ -137,7 +137,9 @@ release: ## Make a release of this commit in dist/VERSION: VERSION=v0.1.0, DOWNL
 		go -C tools/release run . -tree $(CURDIR) -version '$(VERSION)' $(if $(DOWNLOADS),-downloads '$(DOWNLOADS)')
 
 .PHONY: presubmit
-presubmit: lint verify test-all ## What CI runs
+presubmit: setup ## What CI runs
+	$(MAKE) verify & verify=$$!; failed=0; $(MAKE) lint || failed=1; wait $$verify || failed=1; exit $$failed
+	$(MAKE) test-all
 
 .PHONY: hooks
 hooks: ## Have git check the subject of each commit: dir, 72 characters
