@@ -268,6 +268,7 @@ func (r *Reconciler) vanish(ctx context.Context, name types.NamespacedName, memo
 		if err := r.Events.Send(ctx, events.OfBinding(b, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Vanished,
 			Message: fmt.Sprintf("it is gone, and Fairlead has not released it: the targets that were registered for it are "+
 				"deregistered from target group %s after %s, unless it is created again", memory.Group, r.Grace)})); err != nil {
+			r.gone.Delete(name) // it is told with the next attempt
 			return reconcile.Result{}, err
 		}
 	}
