@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,12 +47,15 @@ const (
 )
 
 // A bound has target groups of others, and bindings.
-type bound struct{ *world }
+type bound struct {
+	*world
+	looks *sync.RWMutex // held, a slow cloud does not answer about target groups
+}
 
 func newBound(t *testing.T) bound {
 	w := bound{emptyWorld(t, kube.Start(t, kube.Options{}), func(o *fake.Options) {
 		o.TargetGroups = map[lb.GroupID][]lb.Target{blue: nil, green: nil}
-	})}
+	}), &sync.RWMutex{}}
 	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{})
 	return w
 }

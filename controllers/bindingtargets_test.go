@@ -3,6 +3,7 @@ package controllers_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +19,16 @@ import (
 // it is deregistered.
 
 // slow answers questions about target groups of others after a while, as AWS does.
-type slow struct{ providers.Provider }
+type slow struct {
+	providers.Provider
+	looks *sync.RWMutex
+}
 
 func (s slow) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if len(q.TargetGroups) > 0 {
+		s.looks.RLock()
 		time.Sleep(300 * time.Millisecond)
+		s.looks.RUnlock()
 	}
 	return s.Provider.Lookup(ctx, q)
 }
@@ -38,7 +44,7 @@ func newSlow(t *testing.T) bound {
 }
 
 func (w bound) slowly() {
-	w.run(func(s *settings) { s.operator.Cloud, s.operator.VanishedGrace = slow{w.cloud}, 10*time.Second })
+	w.run(func(s *settings) { s.operator.Cloud, s.operator.VanishedGrace = slow{w.cloud, w.looks}, 10*time.Second })
 }
 
 // giveAway gives a binding the label of those that the other controller made for itself.
@@ -121,9 +127,11 @@ func TestABindingTakesTargetsOver(t *testing.T) {
 	w.has(green, 0)
 }
 
-// force deletes a binding, and removes its finalizer by hand.
+// force deletes a binding, and removes its finalizer by hand, before the operator has released it.
 func (w bound) force(name string) {
 	w.Helper()
+	w.looks.Lock()
+	defer w.looks.Unlock()
 	if err := w.Delete(w.Context(), &alb.TargetGroupBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}); err != nil {
 		w.Fatal(err)
 	}
