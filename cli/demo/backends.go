@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -32,9 +33,10 @@ type echo struct {
 
 // backends holds the pods by Service. A Service keeps its pods while the demo runs.
 type backends struct {
-	each  int // pods of a Service
-	pods  map[string][]pod
-	asked atomic.Bool // a pod got a request, such as a health check
+	each   int // pods of a Service
+	pods   map[string][]pod
+	health string      // the path of health checks; "" if any request is one of this load balancer
+	asked  atomic.Bool // a pod got a request, such as a health check
 }
 
 type pod struct {
@@ -115,7 +117,9 @@ func (b *backends) start(ctx context.Context, service, name string) (pod, error)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			b.asked.Store(true)
+			if b.isOurs(r) {
+				b.asked.Store(true)
+			}
 			w.Header().Set("Content-Type", "application/json")
 			encoder := json.NewEncoder(w)
 			encoder.SetEscapeHTML(false)
@@ -125,6 +129,13 @@ func (b *backends) start(ctx context.Context, service, name string) (pod, error)
 	}
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	return pod{name, server, listener.Addr().(*net.TCPAddr)}, nil
+}
+
+// isOurs reports whether a request came by the load balancer. A health check of another one, for a process
+// that had the port before, has an address as its host, and another path.
+func (b *backends) isOurs(r *http.Request) bool {
+	_, err := netip.ParseAddrPort(r.Host)
+	return err != nil || b.health == "" || r.URL.Path == b.health
 }
 
 // slice returns the EndpointSlice of a pod. The one port of the pod stands for every port of its

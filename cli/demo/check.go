@@ -69,6 +69,7 @@ func (s Subject) try(ctx context.Context, can lb.Capabilities, all []kind) []che
 	d := New(s.Provider, source.Input{Files: []string{manifests.StandardInput}},
 		strings.NewReader(manifestsOf(all, can, namespace, s.Settings)), io.Discard)
 	defer d.Stop()
+	d.pods.health = healthPath(namespace)
 	d.pods.each = 1 // a namespace may have few ports of targets on a load balancer
 	served := d.serve(ctx, s)
 	findings := []check.Finding{served}

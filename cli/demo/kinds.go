@@ -147,7 +147,7 @@ spec:
 apiVersion: fairlead.dev/v1alpha1
 kind: ClusterLoadBalancerClass
 metadata: {name: ` + className + `}
-spec: {provider: %s, implementationSpecific: Regex, targetType: %s}
+spec: {provider: %s, implementationSpecific: Regex, targetType: %s, healthCheck: {path: %s}}
 `
 
 // ofBackends are the Services of Backends.
@@ -159,7 +159,7 @@ func manifestsOf(kinds []kind, c lb.Capabilities, namespace, settings string) st
 	if slices.Contains(c.TargetTypesRefused, targets) {
 		targets = lb.InstanceTarget
 	}
-	out := fmt.Sprintf(classYAML, cmp.Or(settings, "null"), targets)
+	out := fmt.Sprintf(classYAML, cmp.Or(settings, "null"), targets, healthPath(namespace))
 	out += fmt.Sprintf(clientYAML, namespace)
 	services := map[string]bool{}
 	for _, name := range ofBackends {
@@ -181,6 +181,9 @@ func manifestsOf(kinds []kind, c lb.Capabilities, namespace, settings string) st
 	}
 	return out
 }
+
+// healthPath is where the targets of a check are asked whether they are healthy.
+func healthPath(namespace string) string { return "/" + namespace }
 
 // ingress returns the Ingress of a kind.
 func (k kind) ingress(namespace string) string {
