@@ -52,6 +52,8 @@ type ClassOptions struct {
 	// Providers are the names of the operator's providers. The first is for classes that name none. If
 	// empty, a class may name any.
 	Providers []string
+	// Called is what messages call a load balancer of each of them, such as "an ALB", which it also is without an entry.
+	Called map[string]string
 	// Room is the most bytes of the records of a load balancer's members; 0 is the limit of a
 	// LoadBalancer object.
 	Room int
@@ -68,6 +70,14 @@ type ClassOptions struct {
 	NGINX nginx.Memory
 	// Worlds keeps what Ingresses mean together for the next placement of the same objects; nil keeps nothing.
 	Worlds *KeptWorlds
+}
+
+// called returns what messages call a load balancer of a provider.
+func (o ClassOptions) called(provider string) string {
+	if provider == "" && len(o.Providers) > 0 {
+		provider = o.Providers[0]
+	}
+	return o.Called[provider]
 }
 
 // A Class is an IngressClass of ours with its parameters.

@@ -37,7 +37,7 @@ type frontEnd struct {
 	read       func(dialect.Input) dialect.Reading
 	service    func(*corev1.Service, *dialect.Parameters) (own map[string]string, found []dialect.Verdict)
 	// world returns what all Ingresses of a class mean together; nil if each stands for itself.
-	world func(all []*networkingv1.Ingress, c *Class, kept formers, memory nginx.Memory) any
+	world func(all []*networkingv1.Ingress, c *Class, called string, kept formers, memory nginx.Memory) any
 	// closesHTTP is set if hosts of spec.tls are redirected to HTTPS also while their certificate is missing.
 	closesHTTP bool
 	// allCertificates is set if listeners have all certificates that the cloud has for a host, and not the best one alone.
@@ -55,8 +55,10 @@ var frontEnds = map[string]frontEnd{
 		service: func(*corev1.Service, *dialect.Parameters) (map[string]string, []dialect.Verdict) {
 			return map[string]string{}, nil
 		},
-		world: func(all []*networkingv1.Ingress, c *Class, kept formers, memory nginx.Memory) any {
-			return nginx.NewWorld(all, nginx.ConfigOf(&c.LoadBalancerClassSpec), &c.LoadBalancerClassSpec,
+		world: func(all []*networkingv1.Ingress, c *Class, called string, kept formers, memory nginx.Memory) any {
+			config := nginx.ConfigOf(&c.LoadBalancerClassSpec)
+			config.LoadBalancer = called
+			return nginx.NewWorld(all, config, &c.LoadBalancerClassSpec,
 				func(_, secret string, otherwise []string) []string { return otherwise }, kept, memory)
 		}},
 }
@@ -159,7 +161,9 @@ func (s *placement) worldOf(ing *networkingv1.Ingress, c *Class, f frontEnd) any
 		return nginx.Former{Served: true, ListenerAttributes: said[settings.ListenerAttributes], Group: said[settings.Group],
 			Scheme: said[settings.Scheme], LoadBalancerName: said[settings.LoadBalancerName]}
 	}
-	s.worlds[key] = s.kept.world(key, all, c, kept, func() any { return f.world(all, c, kept, s.nginx) })
+	s.worlds[key] = s.kept.world(key, all, c, kept, func() any {
+		return f.world(all, c, s.classes.options.called(c.ProviderName), kept, s.nginx)
+	})
 	return s.worlds[key]
 }
 

@@ -121,7 +121,7 @@ func Annotations() (all []string) {
 func (a *annotated) say(name string, o dialect.Outcome, format string, args ...any) {
 	message := ""
 	if format != "" {
-		message = fmt.Sprintf(format, args...)
+		message = fmt.Sprintf(a.config.worded(format), args...)
 	}
 	a.tell(name, said{o, message})
 }
@@ -240,7 +240,7 @@ func readRewrite(a *annotated) {
 		case !strings.HasPrefix(value, "/") && !digit.MatchString(value):
 			a.say("rewrite-target", dialect.Refused, "a path begins with a slash: write %q", "/"+value)
 		case variable.MatchString(value):
-			a.say("rewrite-target", dialect.Refused, "variables of nginx are unknown to an ALB: only $1 to $9 are")
+			a.say("rewrite-target", dialect.Refused, "variables of nginx are unknown to {LB}: only $1 to $9 are")
 		default: // a canary's has no effect with ingress-nginx either
 			a.say("rewrite-target", dialect.Same, "")
 		}
@@ -429,7 +429,7 @@ func readCanary(a *annotated) {
 	}
 	c.pattern = a.canaryText("canary-by-header-pattern", regexpCharacters.MatchString)
 	if _, err := regexp.Compile(c.pattern); err != nil && c.header != "" && c.value == "" {
-		a.say("canary-by-header-pattern", dialect.Refused, "it is no expression that an ALB takes: %s", err)
+		a.say("canary-by-header-pattern", dialect.Refused, "it is no expression that {LB} takes: %s", err)
 	}
 	if c.total < 100 {
 		c.total = 100 // balancer.lua counts to 100 at least
@@ -466,7 +466,7 @@ func readHost(a *annotated) {
 	case good:
 		a.out.host = value
 		if !hostName.MatchString(strings.ToLower(value)) {
-			a.say("upstream-vhost", dialect.Refused, "an ALB replaces the host by a host name, without variables")
+			a.say("upstream-vhost", dialect.Refused, "{LB} replaces the host by a host name, without variables")
 			return
 		}
 		a.say("upstream-vhost", dialect.Same, "")
@@ -487,7 +487,7 @@ func readProtocol(a *annotated) {
 	a.out.protocol = strings.ToUpper(value)
 	switch a.out.protocol {
 	case "FCGI":
-		a.say("backend-protocol", dialect.Refused, "an ALB does not speak FastCGI: put a web server in front of the Pods")
+		a.say("backend-protocol", dialect.Refused, "{LB} does not speak FastCGI: put a web server in front of the Pods")
 	case "AUTO_HTTP":
 		a.say("backend-protocol", dialect.Refused, "Pods are spoken to with one protocol, whatever the client's is: write HTTP "+
 			"or HTTPS")
@@ -511,7 +511,7 @@ func readAffinity(a *annotated) {
 				a.out.stickySeconds = min(n, 604800)
 			}
 		}
-		a.say("affinity", dialect.Changed, "the cookie is an ALB's own: its name is AWSALB, and it ends after %d seconds",
+		a.say("affinity", dialect.Changed, "the cookie is {LB}'s own: its name is AWSALB, and it ends after %d seconds",
 			a.out.stickySeconds)
 	}
 }
@@ -538,12 +538,12 @@ const (
 )
 
 func readAuthURL(a *annotated) {
-	a.authentication("auth-url", besideAuthURL, "an ALB asks no other service: `authenticate` of a Backend has users sign in with "+
+	a.authentication("auth-url", besideAuthURL, "{LB} asks no other service: `authenticate` of a Backend has users sign in with "+
 		"OIDC, Cognito or a JWT")
 }
 
 func readAuthType(a *annotated) {
-	a.authentication("auth-type", besideAuthType, "an ALB has no passwords of its own: `authenticate` of a Backend has users sign in "+
+	a.authentication("auth-type", besideAuthType, "{LB} has no passwords of its own: `authenticate` of a Backend has users sign in "+
 		"with OIDC, Cognito or a JWT")
 }
 
@@ -555,14 +555,14 @@ func (a *annotated) authentication(name, beside, why string) {
 	case invalid:
 		a.ignores(name)
 	case good:
-		a.say(name, dialect.Refused, "%s", why)
+		a.tell(name, said{dialect.Refused, a.config.worded(why)})
 	case empty:
 		a.say(name, dialect.Same, "it has no value, and asks for nothing, as with ingress-nginx")
 	}
 	for _, other := range strings.Fields(beside) {
 		switch _, is := a.Annotations[Prefix+other]; {
 		case is && how == good:
-			a.say(other, dialect.Refused, "%s", why)
+			a.tell(other, said{dialect.Refused, a.config.worded(why)})
 		case is:
 			a.say(other, dialect.Same, "without %s it has no effect, as with ingress-nginx", Prefix+name)
 		}
@@ -571,7 +571,7 @@ func (a *annotated) authentication(name, beside, why string) {
 
 func readTLS(a *annotated) {
 	if a.flagOrIgnored("ssl-passthrough", &a.out.passthrough) && a.out.passthrough {
-		a.say("ssl-passthrough", dialect.Refused, "an ALB ends TLS itself: a Service of type LoadBalancer with an NLB passes it on")
+		a.say("ssl-passthrough", dialect.Refused, "{LB} ends TLS itself: a Service of type LoadBalancer with an NLB passes it on")
 	}
 }
 
@@ -581,7 +581,9 @@ func (a *annotated) others(name, value string) {
 		a.ignores(name)
 		return
 	}
-	a.tell(name, outcomeOf(name, value))
+	what := outcomeOf(name, value)
+	what.message = a.config.worded(what.message)
+	a.tell(name, what)
 }
 
 func matching(expression string) func(string) bool {
@@ -679,35 +681,35 @@ var alone = []struct {
 	{"enable-global-auth", "", dialect.Same, "", nil},
 	{"satisfy", "", dialect.Same, "", nil}, // it is about authentication, which is refused
 	{"auth-tls-secret auth-tls-verify-client auth-tls-verify-depth auth-tls-error-page auth-tls-match-cn " +
-		"auth-tls-pass-certificate-to-upstream", "", dialect.Refused, "an ALB verifies clients on a whole port, with a trust store: " +
+		"auth-tls-pass-certificate-to-upstream", "", dialect.Refused, "{LB} verifies clients on a whole port, with a trust store: " +
 		"`mutualAuthentication` of the class does it", nil},
 	{"configuration-snippet server-snippet auth-snippet stream-snippet modsecurity-snippet", "", dialect.Refused,
 		"it is configuration of nginx, which can do anything; without `annotations-risk-level: Critical` in its ConfigMap, ingress-nginx " +
 			"ignores the Ingress", nil},
-	{"limit-rps limit-rpm limit-connections", "", dialect.Refused, "an ALB limits no rates: a web ACL can have a rule for that " +
+	{"limit-rps limit-rpm limit-connections", "", dialect.Refused, "{LB} limits no rates: a web ACL can have a rule for that " +
 		"(`wafv2ACL` of the class)", func(v string) bool { return v == "0" }},
 	{"limit-rate limit-rate-after limit-burst-multiplier limit-allowlist limit-whitelist", "", dialect.Dropped,
-		"an ALB limits no rates", nil},
-	{"enable-modsecurity enable-owasp-core-rules", "", dialect.Refused, "an ALB has no ModSecurity: a web ACL can have managed rules " +
+		"{LB} limits no rates", nil},
+	{"enable-modsecurity enable-owasp-core-rules", "", dialect.Refused, "{LB} has no ModSecurity: a web ACL can have managed rules " +
 		"(`wafv2ACL` of the class)", isOff},
-	{"modsecurity-transaction-id", "", dialect.Dropped, "an ALB has no ModSecurity", nil},
-	{"proxy-ssl-verify", "", dialect.Refused, "an ALB does not verify the certificates of Pods", func(v string) bool { return v != "on" }},
+	{"modsecurity-transaction-id", "", dialect.Dropped, "{LB} has no ModSecurity", nil},
+	{"proxy-ssl-verify", "", dialect.Refused, "{LB} does not verify the certificates of Pods", func(v string) bool { return v != "on" }},
 	{"proxy-ssl-secret proxy-ssl-ciphers proxy-ssl-name proxy-ssl-protocols proxy-ssl-verify-depth proxy-ssl-server-name", "",
-		dialect.Dropped, "an ALB shows Pods no certificate, and chooses protocols and ciphers itself", nil},
+		dialect.Dropped, "{LB} shows Pods no certificate, and chooses protocols and ciphers itself", nil},
 	{"ssl-ciphers ssl-prefer-server-ciphers", "", dialect.Dropped, "ciphers are those of the port's `tlsPolicy`", nil},
-	{"proxy-body-size", "", dialect.Dropped, "bodies of any length reach the Pods: an ALB does not limit them, and a web ACL can",
+	{"proxy-body-size", "", dialect.Dropped, "bodies of any length reach the Pods: {LB} does not limit them, and a web ACL can",
 		func(v string) bool { return v == "0" }},
 	{"proxy-read-timeout proxy-send-timeout", "", dialect.Dropped, "`idle_timeout.timeout_seconds` of the load balancer says how long " +
 		"an answer may take: 60 seconds, unless the class or fairlead.dev/idle-timeout-seconds says otherwise", nil},
-	{"proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries", "", dialect.Dropped, "an ALB sends a request to one " +
+	{"proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries", "", dialect.Dropped, "{LB} sends a request to one " +
 		"Pod", nil},
-	{"upstream-hash-by upstream-hash-by-subset upstream-hash-by-subset-size load-balance", "", dialect.Dropped, "an ALB chooses among " +
+	{"upstream-hash-by upstream-hash-by-subset upstream-hash-by-subset-size load-balance", "", dialect.Dropped, "{LB} chooses among " +
 		"Pods in turn; `load_balancing.algorithm.type` of a target group has other ways, and none by a hash", nil},
-	{"custom-http-errors disable-proxy-intercept-errors", "", dialect.Dropped, "an ALB passes the answers of Pods on as they are", nil},
-	{"affinity-mode affinity-canary-behavior", "session-cookie-", dialect.Dropped, "the cookie is an ALB's own", nil},
-	{"mirror-target mirror-host mirror-request-body", "", dialect.Dropped, "an ALB copies no requests", nil},
+	{"custom-http-errors disable-proxy-intercept-errors", "", dialect.Dropped, "{LB} passes the answers of Pods on as they are", nil},
+	{"affinity-mode affinity-canary-behavior", "session-cookie-", dialect.Dropped, "the cookie is {LB}'s own", nil},
+	{"mirror-target mirror-host mirror-request-body", "", dialect.Dropped, "{LB} copies no requests", nil},
 	{"custom-headers x-forwarded-prefix proxy-cookie-domain proxy-cookie-path proxy-redirect-from proxy-redirect-to " +
-		"connection-proxy-header", "", dialect.Dropped, "an ALB changes no headers for a path", nil},
+		"connection-proxy-header", "", dialect.Dropped, "{LB} changes no headers for a path", nil},
 	{"service-upstream", "", dialect.Dropped, "requests are sent to the Pods", isOff},
 	{"proxy-connect-timeout proxy-request-buffering proxy-buffering proxy-buffers-number proxy-buffer-size proxy-busy-buffers-size " +
 		"proxy-max-temp-file-size client-body-buffer-size proxy-http-version http2-push-preload fastcgi-index " +

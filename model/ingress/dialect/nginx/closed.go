@@ -91,7 +91,7 @@ func (r *writer) close(c closing) {
 		switch {
 		case l.of != c.of, l.initial && !r.matters(c.server, l), !c.regex && !l.reachable, c.before(l) != nil:
 			continue
-		case c.regex && isExpression(l.text) != "":
+		case c.regex && r.isExpression(l.text) != "":
 			continue
 		}
 		r.add(r.pathOf(c.server, l, l.field), unavailable, "spec")

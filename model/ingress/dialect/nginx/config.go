@@ -1,6 +1,7 @@
 package nginx
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -28,6 +29,7 @@ type Config struct {
 	risk              int            // the most that annotations may have
 	HSTS              string         // the header of answers over HTTPS; "" for none
 	ToHTTPS           int            // the code with which a server of http-snippet leads requests over HTTP to HTTPS; 0 for none
+	LoadBalancer      string         // what messages call a load balancer of the class; "" for an ALB
 	// Verdicts of keys, by name.
 	Keys []Key
 }
@@ -36,6 +38,11 @@ type Config struct {
 type Key struct {
 	Name, Message string
 	Refused       bool // no Ingress can be served with it
+}
+
+// worded returns a message, or its format, with what a load balancer is called in place of {LB}.
+func (c *Config) worded(message string) string {
+	return strings.ReplaceAll(message, "{LB}", cmp.Or(c.LoadBalancer, "an ALB"))
 }
 
 // DefaultConfig is the configuration without a ConfigMap.

@@ -183,10 +183,10 @@ func (r *writer) preflights(l *location, others []variant) []variant {
 func (r *writer) crossOrigins() {
 	c := r.m.cors
 	if odd := r.odd[r.m]; odd != nil && c.headers == nil {
-		r.say("spec.rules", dialect.Refused, "Ingress %s of its load balancer has enable-cors, which an ALB does for all answers of a "+
+		r.say("spec.rules", dialect.Refused, "Ingress %s of its load balancer has enable-cors, which {LB} does for all answers of a "+
 			"port, and this one has not: give it a fairlead.dev/group of its own, and so a load balancer", odd.key())
 	} else if odd != nil {
-		r.say(Prefix+"enable-cors", dialect.Refused, "an ALB sends these headers with all answers of a port, and Ingress %s of its load "+
+		r.say(Prefix+"enable-cors", dialect.Refused, "{LB} sends these headers with all answers of a port, and Ingress %s of its load "+
 			"balancer has other ones, or none: give this one a fairlead.dev/group of its own, and so a load balancer, or have the Pods "+
 			"send them", odd.key())
 	}
@@ -198,20 +198,20 @@ func (r *writer) crossOrigins() {
 		return
 	}
 	if group := r.m.groupIn(r.World, r.m.Annotations); r.isShared(group) {
-		r.say(Prefix+"enable-cors", dialect.Refused, "an ALB sends these headers with all answers of a port, and group %s is for several "+
+		r.say(Prefix+"enable-cors", dialect.Refused, "{LB} sends these headers with all answers of a port, and group %s is for several "+
 			"namespaces: give this Ingress a fairlead.dev/group of its own, and so a load balancer, or have the Pods send them", group)
 	}
 	if len(c.origins) > 1 || strings.Contains(c.origins[0], "*.") {
-		r.say(Prefix+"cors-allow-origin", dialect.Refused, "an ALB sends one value of a header with all answers: * or one origin without "+
+		r.say(Prefix+"cors-allow-origin", dialect.Refused, "{LB} sends one value of a header with all answers: * or one origin without "+
 			"a star; have the Pods send the headers, and answer preflight requests")
 	}
 	if len(c.headers[0].value) > mostOrigin {
-		r.say(Prefix+"cors-allow-origin", dialect.Refused, "an ALB compares at most 128 bytes of a header, and preflight requests of this "+
+		r.say(Prefix+"cors-allow-origin", dialect.Refused, "{LB} compares at most 128 bytes of a header, and preflight requests of this "+
 			"origin have more: have the Pods send the headers, and answer preflight requests")
 	}
 	for _, h := range c.headers {
 		if !sendable.MatchString(h.value) || len(h.value) > 1024 {
-			r.say(Prefix+h.key, dialect.Refused, "an ALB sends headers of at most 1024 bytes, without tabs: have the Pods send it")
+			r.say(Prefix+h.key, dialect.Refused, "{LB} sends headers of at most 1024 bytes, without tabs: have the Pods send it")
 		}
 	}
 	if r.decides() {

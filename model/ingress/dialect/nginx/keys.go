@@ -49,14 +49,14 @@ var inside = strings.Fields(`access-log-params access-log-path add-headers allow
 
 // restricting are keys that refuse requests of all Ingresses, with what can do it instead.
 var restricting = map[string]string{
-	"block-cidrs":                  "an ALB has no such list: `inbound` of the class says which clients may connect",
-	"block-user-agents":            "an ALB has no such list: a web ACL can have one (`wafv2ACL` of the class)",
-	"block-referers":               "an ALB has no such list: a web ACL can have one (`wafv2ACL` of the class)",
-	"global-auth-url":              "an ALB asks no other service: `authenticate` of a Backend has users sign in",
+	"block-cidrs":                  "{LB} has no such list: `inbound` of the class says which clients may connect",
+	"block-user-agents":            "{LB} has no such list: a web ACL can have one (`wafv2ACL` of the class)",
+	"block-referers":               "{LB} has no such list: a web ACL can have one (`wafv2ACL` of the class)",
+	"global-auth-url":              "{LB} asks no other service: `authenticate` of a Backend has users sign in",
 	"no-auth-locations":            "",
-	"enable-modsecurity":           "an ALB has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
-	"enable-owasp-modsecurity-crs": "an ALB has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
-	"modsecurity-snippet":          "an ALB has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
+	"enable-modsecurity":           "{LB} has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
+	"enable-owasp-modsecurity-crs": "{LB} has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
+	"modsecurity-snippet":          "{LB} has no ModSecurity: a web ACL can have managed rules (`wafv2ACL` of the class)",
 	"ssl-reject-handshake":         "",
 	"main-snippet":                 "it is configuration of nginx, which can do anything",
 	"http-snippet": "it is configuration of nginx, which can do anything (a server that leads all to HTTPS is read if the Service " +
@@ -81,9 +81,9 @@ func keyOf(name, value string) (Key, bool) {
 	case strings.HasPrefix(name, "global-auth-"): // they say more about global-auth-url
 		return k, false
 	case slices.Contains(inside, name):
-		k.Message = "it has no effect: an ALB has no such setting, or another one (see the reference of annotations)"
+		k.Message = "it has no effect: {LB} has no such setting, or another one (see the reference of annotations)"
 		if name == "proxy-body-size" {
-			k.Message = "it has no effect: an ALB does not limit bodies, and a web ACL can"
+			k.Message = "it has no effect: {LB} does not limit bodies, and a web ACL can"
 		}
 		return k, true
 	case foreign.LooksRestrictive(name, value):

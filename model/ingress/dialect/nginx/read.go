@@ -160,7 +160,7 @@ func (w *World) writerOf(m *member, closes ...closing) *writer {
 
 // say adds a verdict, or replaces that of its key unless it is worse.
 func (r *writer) say(key string, o dialect.Outcome, format string, args ...any) {
-	v := dialect.Verdict{Key: key, Outcome: o, Message: fmt.Sprintf(format, args...)}
+	v := dialect.Verdict{Key: key, Outcome: o, Message: fmt.Sprintf(r.Config.worded(format), args...)}
 	at := slices.IndexFunc(r.out.Verdicts, func(v dialect.Verdict) bool { return v.Key == key })
 	switch {
 	case at < 0:
@@ -196,7 +196,7 @@ func (m *member) entries() (out []networkingv1.IngressTLS) {
 func (r *writer) tellConfig() {
 	for _, k := range r.Config.Keys {
 		if k.Refused {
-			r.say("ConfigMap "+k.Name, dialect.Refused, "%s", k.Message)
+			r.say("ConfigMap "+k.Name, dialect.Refused, "%s", r.Config.worded(k.Message))
 		}
 	}
 	for _, k := range r.front.keys {
@@ -247,7 +247,7 @@ func (r *writer) server(host, field string) {
 	if s.ownsAliases(r.m) {
 		for _, alias := range s.aliases {
 			if !hostName.MatchString(alias) {
-				r.say(Prefix+"server-alias", dialect.Refused, "%s is no host name: an ALB's rules have hosts, and wildcards for one label",
+				r.say(Prefix+"server-alias", dialect.Refused, "%s is no host name: {LB}'s rules have hosts, and wildcards for one label",
 					alias)
 				continue
 			}
@@ -383,8 +383,8 @@ func (r *writer) pathOf(s *server, l *location, field string) networkingv1.HTTPI
 	if l.text == "/" {
 		return networkingv1.HTTPIngressPath{Path: "/", PathType: &prefix}
 	}
-	if why := isExpression(l.text); why != "" {
-		r.say(field, dialect.Refused, "ingress-nginx reads the paths of this host as expressions, and this one is none that an ALB "+
+	if why := r.isExpression(l.text); why != "" {
+		r.say(field, dialect.Refused, "ingress-nginx reads the paths of this host as expressions, and this one is none that {LB} "+
 			"takes: %s", why)
 	}
 	r.set(settingsof.ImplementationSpecific, v1alpha1.ReadRegexPrefix, r.regexOrigin())
@@ -507,7 +507,7 @@ func texts(all []netip.Prefix) (out []string) {
 func (r *writer) redirectTo(to *redirect) *v1alpha1.Redirect {
 	u, err := url.Parse(to.url)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		r.say(Prefix+to.key, dialect.Refused, "an ALB redirects to a URL with http or https and a host")
+		r.say(Prefix+to.key, dialect.Refused, "{LB} redirects to a URL with http or https and a host")
 		return &v1alpha1.Redirect{Scheme: "https"}
 	}
 	out := &v1alpha1.Redirect{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: u.EscapedPath(), Query: u.RawQuery,

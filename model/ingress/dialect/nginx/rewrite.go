@@ -14,7 +14,7 @@ import (
 
 // rewriteOf returns the replacement of a location that rewrites, or why there is none.
 func (w *World) rewriteOf(text, target string) (*v1alpha1.Replacement, string) {
-	body, why := beforeQuery(strings.ReplaceAll(text, "($|/)", "(/|$)")) // of the two, one matches
+	body, why := w.beforeQuery(strings.ReplaceAll(text, "($|/)", "(/|$)")) // of the two, one matches
 	if why != "" {
 		return nil, why
 	}
@@ -32,7 +32,7 @@ func (w *World) rewriteOf(text, target string) (*v1alpha1.Replacement, string) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Sprintf("the path is no expression that an ALB takes: %s", err)
+		return nil, fmt.Sprintf(w.Config.worded("the path is no expression that {LB} takes: %s"), err)
 	}
 	if strings.Contains(target, "$0") {
 		return nil, "$0 is no group of the path"
@@ -54,7 +54,7 @@ var (
 // beforeQuery returns an expression that matches a path in front of its query as another one matches the path alone, where it
 // does: nothing in it matches a question mark. Without the end anchor, it may match other paths, which the rule's condition keeps
 // out.
-func beforeQuery(text string) (string, string) {
+func (w *World) beforeQuery(text string) (string, string) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -67,7 +67,7 @@ func beforeQuery(text string) (string, string) {
 			case 'S', 'D', 'W':
 				b.WriteString(`[^\` + strings.ToLower(text[i:i+1]) + `?]`)
 			case 'b', 'B', 'A', 'z', 'Z', 'Q', 'E', 'K', 'G', 'R', 'X', 'p', 'P':
-				return "", `the path has \` + text[i:i+1] + ", which an ALB may read in another way"
+				return "", `the path has \` + text[i:i+1] + w.Config.worded(", which {LB} may read in another way")
 			default:
 				b.WriteString(text[i-1 : i+1])
 			}
@@ -112,7 +112,7 @@ func spansQuestion(class string) bool {
 }
 
 // isExpression reports whether a path of a host with expressions can be read: by Go, and with the meaning that PCRE gives it.
-func isExpression(text string) string {
+func (w *World) isExpression(text string) string {
 	if _, err := regexp.Compile("(?i)^" + text); err != nil {
 		return err.Error()
 	}
@@ -123,7 +123,7 @@ func isExpression(text string) string {
 	}
 	if strings.Contains(text, `\p`) || strings.Contains(text, `\P`) || strings.Contains(text, `\Q`) || strings.Contains(text, `\C`) ||
 		strings.Contains(text, `\z`) || strings.Contains(text, "[:") || strings.Contains(text, "(?") && !onlyPlainGroups(text) {
-		return "it has syntax that an ALB may read in another way"
+		return w.Config.worded("it has syntax that {LB} may read in another way")
 	}
 	return ""
 }

@@ -21,14 +21,14 @@ import (
 
 // changed says what is changed, by annotation, or by what nginx does by itself.
 var changed = map[string]string{
-	ByForwarded: "ingress-nginx believes clients who send X-Forwarded headers (`use-forwarded-headers`), and an ALB looks at the " +
+	ByForwarded: "ingress-nginx believes clients who send X-Forwarded headers (`use-forwarded-headers`), and {LB} looks at the " +
 		"connection alone",
-	ByHost:        "ingress-nginx takes a dot off the end of a host, and an ALB compares hosts as they are sent",
-	ByNormalising: "ingress-nginx compares paths without repeated slashes, dots and percent-encodings, and an ALB as they are sent",
-	BySlash:       "ingress-nginx leads requests without the slash to the path before anything else, and an ALB to HTTPS first",
+	ByHost:        "ingress-nginx takes a dot off the end of a host, and {LB} compares hosts as they are sent",
+	ByNormalising: "ingress-nginx compares paths without repeated slashes, dots and percent-encodings, and {LB} as they are sent",
+	BySlash:       "ingress-nginx leads requests without the slash to the path before anything else, and {LB} to HTTPS first",
 	ByStatus:      "ingress-nginx has pages for its own health on hosts that no rule names",
-	ByDefaultTLS:  "ingress-nginx answers with a certificate of its own over HTTPS, and an ALB serves hosts with one of theirs alone",
-	ByOtherTLS: "no entry of spec.tls in its namespace is about this host, so that an ALB does not serve it over HTTPS; ingress-nginx " +
+	ByDefaultTLS:  "ingress-nginx answers with a certificate of its own over HTTPS, and {LB} serves hosts with one of theirs alone",
+	ByOtherTLS: "no entry of spec.tls in its namespace is about this host, so that {LB} does not serve it over HTTPS; ingress-nginx " +
 		"does, with a certificate of its own, or of another namespace",
 	ByFront: "all hosts of the Ingress have the certificate of the load balancer in front, so that all are redirected to HTTPS; with " +
 		"ingress-nginx, those of spec.tls alone are",
@@ -36,26 +36,26 @@ var changed = map[string]string{
 	ByAlias:   "the host is an alias that an Ingress gives it that is refused: its star stands for any number of labels with ingress-nginx",
 	ByCase: "ingress-nginx ignores the case of paths of this host, as one of its Ingresses has use-regex or rewrite-target, and " +
 		"`nginx.caseFolding` of the class does not",
-	ByServer: "an ALB redirects with 301, and lets ACME challenges through: clients may send GET for POST",
-	ByServerElse: "a server of `http-snippet` redirects requests over HTTP to HTTPS, also for hosts and paths that no Ingress names: an " +
-		"ALB answers 404",
-	ByHeaders: "an ALB sends the headers of enable-cors with all answers, and ingress-nginx with those for paths of Ingresses: not with " +
+	ByServer: "{LB} redirects with 301, and lets ACME challenges through: clients may send GET for POST",
+	ByServerElse: "a server of `http-snippet` redirects requests over HTTP to HTTPS, also for hosts and paths that no Ingress names: " +
+		"{LB} answers 404",
+	ByHeaders: "{LB} sends the headers of enable-cors with all answers, and ingress-nginx with those for paths of Ingresses: not with " +
 		"redirects to a path with a slash, or for app-root, or with 404",
-	Prefix + "enable-cors": "an ALB redirects preflight requests over HTTP to HTTPS, where browsers give up, and ingress-nginx answers " +
+	Prefix + "enable-cors": "{LB} redirects preflight requests over HTTP to HTTPS, where browsers give up, and ingress-nginx answers " +
 		"them",
-	Prefix + "cors-allow-origin": "an ALB sends the headers with all answers, and ingress-nginx with those to requests of this origin; " +
+	Prefix + "cors-allow-origin": "{LB} sends the headers with all answers, and ingress-nginx with those to requests of this origin; " +
 		"pages of other origins cannot read the answers either way",
-	Prefix + "ssl-redirect": "an ALB redirects with 301, keeps a slash at the end, and lets ACME challenges through: clients may " +
+	Prefix + "ssl-redirect": "{LB} redirects with 301, keeps a slash at the end, and lets ACME challenges through: clients may " +
 		"send GET for POST",
-	Prefix + "force-ssl-redirect":     "an ALB redirects with 301 and keeps a slash at the end: clients may send GET for POST",
-	Prefix + "permanent-redirect":     "an ALB redirects with 301 or 302, and keeps the query",
-	Prefix + "temporal-redirect":      "an ALB redirects with 301 or 302, and keeps the query",
-	Prefix + "from-to-www-redirect":   "an ALB redirects with 301, and keeps a slash at the end",
-	Prefix + "app-root":               "an ALB keeps the query, and redirects over HTTP to HTTPS first",
-	Prefix + "rewrite-target":         "an ALB writes the new path as the client encoded the old one",
-	Prefix + "canary-by-header":       "an ALB compares each of several headers of the name, and ingress-nginx all of them as one text",
-	Prefix + "canary-by-header-value": "an ALB compares each of several headers of the name, and ingress-nginx all of them as one text",
-	Prefix + "canary-by-header-pattern": "an ALB compares each of several headers of the name, and ingress-nginx all of them as one " +
+	Prefix + "force-ssl-redirect":     "{LB} redirects with 301 and keeps a slash at the end: clients may send GET for POST",
+	Prefix + "permanent-redirect":     "{LB} redirects with 301 or 302, and keeps the query",
+	Prefix + "temporal-redirect":      "{LB} redirects with 301 or 302, and keeps the query",
+	Prefix + "from-to-www-redirect":   "{LB} redirects with 301, and keeps a slash at the end",
+	Prefix + "app-root":               "{LB} keeps the query, and redirects over HTTP to HTTPS first",
+	Prefix + "rewrite-target":         "{LB} writes the new path as the client encoded the old one",
+	Prefix + "canary-by-header":       "{LB} compares each of several headers of the name, and ingress-nginx all of them as one text",
+	Prefix + "canary-by-header-value": "{LB} compares each of several headers of the name, and ingress-nginx all of them as one text",
+	Prefix + "canary-by-header-pattern": "{LB} compares each of several headers of the name, and ingress-nginx all of them as one " +
 		"text",
 	Prefix + "server-alias":     "the star of a wildcard stands for one label, and with ingress-nginx for any number",
 	Prefix + "canary-by-cookie": "of a cookie that is sent twice, ingress-nginx reads the first",
@@ -106,7 +106,7 @@ func (w *World) refuseChanged() (found bool) {
 			continue
 		}
 		for i := range r.out.Verdicts {
-			if v := &r.out.Verdicts[i]; v.Outcome == dialect.Changed && !isCommon(*v) {
+			if v := &r.out.Verdicts[i]; v.Outcome == dialect.Changed && !w.isCommon(*v) {
 				v.Outcome, found = dialect.Refused, true
 				v.Message += ", and `nginx.changed` of the class refuses that"
 			}
@@ -116,10 +116,10 @@ func (w *World) refuseChanged() (found bool) {
 }
 
 // isCommon reports whether a verdict is about what nginx does by itself, with all Ingresses.
-func isCommon(v dialect.Verdict) bool {
+func (w *World) isCommon(v dialect.Verdict) bool {
 	common := []string{ByNormalising, ByHost, ByDefaultTLS, ByStatus, ByForwarded, ByHeaders, ByServerElse}
 	return slices.ContainsFunc(common, func(cause string) bool {
-		return v.Key == byItself[cause] && v.Message == changed[cause]
+		return v.Key == byItself[cause] && v.Message == w.Config.worded(changed[cause])
 	})
 }
 
@@ -170,16 +170,16 @@ func (r *writer) showCause(c Cause, q Question, told map[Cause]bool) {
 		return
 	}
 	told[c] = true
-	v := dialect.Verdict{Key: c.Key, Outcome: dialect.Changed, Message: changed[c.Key], Request: r.m.requestOf(q),
+	v := dialect.Verdict{Key: c.Key, Outcome: dialect.Changed, Message: r.Config.worded(changed[c.Key]), Request: r.m.requestOf(q),
 		Before: r.Answer(q).Result(q).text(q), After: r.textOf(q)}
 	if field, is := byItself[c.Key]; is {
 		v.Key = field
-		v.ByItself = isCommon(v)
+		v.ByItself = r.isCommon(v)
 		r.out.Verdicts = append(r.out.Verdicts, v)
 		return
 	}
 	if v.Message == "" {
-		v.Message = changed[BySlash]
+		v.Message = r.Config.worded(changed[BySlash])
 		if strings.HasPrefix(c.Key, Prefix) {
 			v.Message = "some requests are answered in another way"
 		}
@@ -745,7 +745,8 @@ func exampleOf(re *syntax.Regexp) string {
 func (w *World) Tells(c Cause) bool {
 	for key, r := range w.writers {
 		for _, v := range r.out.Verdicts {
-			ofIt := (c.Ingress == "" || key == c.Ingress) && (v.Key == c.Key || v.Key == byItself[c.Key] && v.Message == changed[c.Key])
+			isCause := v.Key == c.Key || v.Key == byItself[c.Key] && v.Message == w.Config.worded(changed[c.Key])
+			ofIt := isCause && (c.Ingress == "" || key == c.Ingress)
 			if v.Outcome != dialect.Same && ofIt {
 				return true
 			}
