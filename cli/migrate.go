@@ -152,7 +152,7 @@ func (m *migrating) run(cmd *cobra.Command, with access.Clouds, format output.Fo
 	if report.LoadBalancers, err = found.needs(cmd, with, programs, assumed); err != nil {
 		return err
 	}
-	report.nameWhatAnswers(onWhat(report.LoadBalancers))
+	report.Summary.On = onWhat(report.LoadBalancers)
 	if len(report.Ingresses) == 0 && len(report.Decisions) == 0 {
 		return errors.Join(leftOut(found.problems), errors.New("no Ingress has a class of "+
 			"the other controller: --class-name names its classes"))

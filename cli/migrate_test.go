@@ -187,6 +187,37 @@ func TestMigrateFromNGINX(t *testing.T) {
 	}
 }
 
+// TestMessagesNameTheLoadBalancer of the provider that the class of the Ingress has.
+func TestMessagesNameTheLoadBalancer(t *testing.T) {
+	const classes = "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: nginx}\nspec: {controller: CONTROLLER, parameters: " +
+		"{apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: nginx}}\n---\napiVersion: fairlead.dev/v1alpha1\n" +
+		"kind: ClusterLoadBalancerClass\nmetadata: {name: nginx}\nspec: {dialect: nginx, providerName: PROVIDER}\n---\n"
+	const limit, cors = "nginx.ingress.kubernetes.io/limit-rps: '1'", "nginx.ingress.kubernetes.io/enable-cors: 'true', " +
+		"nginx.ingress.kubernetes.io/cors-allow-origin: 'https://*.a.com'"
+	const rewrite = "nginx.ingress.kubernetes.io/rewrite-target: /$1"
+	ingresses := nginxIngress("a", "a.example.com", limit, "/") + nginxIngress("b", "b.example.com", cors, "/") +
+		nginxIngress("c", "c.example.com", rewrite, `/(\bx.*)`) + nginxIngress("d", "d.example.com", rewrite, `/[[:alpha:]](.*)`) + nginxIngress("e", "e.example.com", "", "/")
+	write := func(provider, controller string) string {
+		return directory(t, map[string]string{"a.yaml": strings.NewReplacer("PROVIDER", provider, "CONTROLLER", controller).Replace(classes) + ingresses})
+	}
+	for _, c := range []struct{ provider, says, not string }{
+		{"aws", "an ALB", "the load balancer "}, {"fake", "the load balancer", "an ALB "},
+	} {
+		for _, message := range []string{" limits no rates", " sends one value of a header", " may read in another way", " compares hosts as they are sent"} {
+			for _, args := range [][]string{
+				{"migrate", "--from", "nginx", "--provider", "aws,fake", "-f", write(c.provider, "k8s.io/ingress-nginx")},
+				{"migrate", "--from", "nginx", "--provider", c.provider, "-f", write(c.provider, "k8s.io/ingress-nginx")},
+				{"plan", "--provider", "fake,aws", "-f", write(c.provider, "fairlead.dev/ingress")},
+			} {
+				got := fairlead(t, args...)
+				if said := got.out + got.err; !strings.Contains(said, c.says+message) || strings.Contains(said, c.not+strings.TrimPrefix(message, " ")) || strings.Contains(said, "{LB}") {
+					t.Errorf("%v: it does not say %q\n%s", args, c.says+message, said)
+				}
+			}
+		}
+	}
+}
+
 // TestMigrateReadsLogsOfNGINX in the default format, which has no host.
 func TestMigrateReadsLogsOfNGINX(t *testing.T) {
 	line := func(request, status, service, address string) string {

@@ -331,25 +331,6 @@ func withoutService(namespace string, reading *dialect.Reading, missing, from st
 	return dialect.Same, missing + ": requests are answered 503, as by the other controller"
 }
 
-// nameWhatAnswers says what answers once Ingresses have migrated. Dialects speak of an ALB.
-func (r *migration) nameWhatAnswers(on string) {
-	r.Summary.On = on
-	if on == "alb" {
-		return
-	}
-	for i := range r.Decisions {
-		r.Decisions[i].Message = theLoadBalancer.Replace(r.Decisions[i].Message)
-	}
-	for i := range r.Ingresses {
-		for j := range r.Ingresses[i].Fields {
-			f := &r.Ingresses[i].Fields[j]
-			f.Message = theLoadBalancer.Replace(f.Message)
-		}
-	}
-}
-
-var theLoadBalancer = strings.NewReplacer("an ALB", "the load balancer", "An ALB", "The load balancer")
-
 func (o *outcomes) add(one dialect.Outcome) {
 	switch one {
 	case dialect.Same:

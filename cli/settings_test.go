@@ -205,7 +205,7 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := o.Classes()
-			c.want.Providers = []string{"fake"}
+			c.want.Providers, c.want.Called = []string{"fake"}, map[string]string{"fake": "the load balancer"}
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v and %v, want %+v", got, err, c.want)
 			}

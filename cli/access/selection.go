@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Selection struct {
 	Names       []string
 	urls        map[string]string // of the providers that are other processes
 	known       []string          // clouds of the binary
+	clouds      Clouds
 	credentials string
 	isDefault   bool // the setting has its default
 }
@@ -35,7 +37,7 @@ func (s *Selection) Flags(
 	flags *pflag.FlagSet, with Clouds, can func(clouds.Cloud) bool, purpose string,
 ) {
 	s.Reset()
-	s.known, s.Names, s.isDefault = with.NamesOf(can), with.defaultName(), true
+	s.known, s.clouds, s.Names, s.isDefault = with.NamesOf(can), with, with.defaultName(), true
 	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(s.known)+
 		", or NAME=URL of a provider that is another process, such as "+
 		"edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or "+
@@ -101,6 +103,18 @@ func (s *Selection) IsDefault() bool { return s.isDefault }
 
 // First returns the provider of classes that name none.
 func (s *Selection) First() string { return s.Names[0] }
+
+// Called returns what messages call a load balancer of each provider.
+func (s *Selection) Called() map[string]string {
+	out := map[string]string{}
+	for _, name := range s.Names {
+		out[name] = "the load balancer"
+		if s.urls[name] == "" {
+			out[name] = cmp.Or(s.clouds[name].Called, out[name])
+		}
+	}
+	return out
+}
 
 // InTree returns the selected clouds of the binary.
 func (s *Selection) InTree() []string {

@@ -161,7 +161,7 @@ var errNoClassToAssume = errors.New("--watch-ingress-without-class: under which 
 func (o *Settings) Classes() (ingress.ClassOptions, error) {
 	options := ingress.ClassOptions{
 		WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass,
-		Providers: o.Provider.Names, From: o.from,
+		Providers: o.Provider.Names, Called: o.Provider.Called(), From: o.from,
 	}
 	if o.from != "" && !o.readOnly {
 		return options, errors.New("--from is for a trial beside another controller: add --read-only, or set " +

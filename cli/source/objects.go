@@ -80,7 +80,7 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with access.Clouds) {
 func (in *Input) Options(objects ingress.Objects) ingress.ClassOptions {
 	options := ingress.ClassOptions{WithoutClass: in.withoutClass, Literal: in.literal,
 		AssumeClasses: in.classNames.used(), From: in.From,
-		Providers: in.Provider.Names, NGINX: &sync.Map{}}
+		Providers: in.Provider.Names, Called: in.Provider.Called(), NGINX: &sync.Map{}}
 	if options.WithoutClass == flagvalue.NoName {
 		options.WithoutClass = strings.Join(options.AssumeClasses[:min(
 			1, len(options.AssumeClasses))], "")
