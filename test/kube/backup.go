@@ -38,7 +38,11 @@ func (c *Cluster) Clone(t testing.TB, b Backup) *Cluster {
 	t.Helper()
 	o := c.options
 	o.backup = b.dir
-	clone := Start(t, o)
+	clone, err := start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clone.stop)
 	clone.commands[operator] = c.Command(t)
 	return clone
 }

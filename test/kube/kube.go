@@ -73,18 +73,21 @@ type Cluster struct {
 	etcd, server, manager, provider, operator *process
 	kubelet                                   *kubelet
 	building                                  sync.Mutex // held by who builds the operator
+
+	hasClass bool     // the class of config/class is installed
+	first    []stored // what etcd knew when the control plane was ready
 }
 
 // Start runs a control plane for one test. Tests that do not stop the API server can share one:
-// see Main.
+// see Main, with which an earlier test may also have had this one.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	skipShort(t)
-	c, err := start(o)
+	c, err := take(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.stop)
+	t.Cleanup(func() { c.give(t) })
 	return c
 }
 
@@ -139,6 +142,9 @@ func (c *Cluster) run() error {
 		if err := c.installDefinitions(ctx); err != nil {
 			return err
 		}
+	}
+	if c.first, err = c.everything(ctx); err != nil {
+		return err
 	}
 	if len(c.options.Controllers) > 0 {
 		if c.manager, err = c.command(manager, c.managerFlags()); err != nil {

@@ -46,15 +46,14 @@ func (c *Cluster) operatorFlags(more []string) []string {
 
 // build puts the operator beside the cluster, once, and installs its class.
 func (c *Cluster) build(ctx context.Context) error {
+	if !c.hasClass {
+		if err := c.installClass(ctx); err != nil {
+			return err
+		}
+		c.hasClass = true
+	}
 	if c.commands[operator] != "" {
 		return nil
-	}
-	root, err := binary.Root()
-	if err != nil {
-		return err
-	}
-	if err := c.installClass(ctx, root); err != nil {
-		return err
 	}
 	command := filepath.Join(c.dir, operator)
 	if err := binary.Build(ctx, command, detector...); err != nil {
@@ -129,7 +128,11 @@ func (r *Replica) Terminate(t testing.TB) int {
 // Log is the end of what a replica says, together with its peers of the same log.
 func (r *Replica) Log() string { return r.process.tail() }
 
-func (c *Cluster) installClass(ctx context.Context, root string) error {
+func (c *Cluster) installClass(ctx context.Context) error {
+	root, err := binary.Root()
+	if err != nil {
+		return err
+	}
 	text, err := os.ReadFile(filepath.Join(root, "config", "class", "ingress-class.yaml"))
 	if err != nil {
 		return err

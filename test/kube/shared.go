@@ -39,6 +39,9 @@ func Main(m *testing.M, o Options) {
 	if shared.cluster != nil {
 		shared.cluster.stop()
 	}
+	for _, c := range spares.clusters {
+		c.stop()
+	}
 	os.Exit(code)
 }
 
