@@ -31,10 +31,10 @@ import (
 )
 
 var (
-	ingresses  = flag.Int("ingresses", 2000, "how many Ingresses there are")
-	groups     = flag.Int("groups", 100, "how many load balancers they share")
+	ingresses  = flag.Int("ingresses", 1000, "how many Ingresses there are")
+	groups     = flag.Int("groups", 50, "how many load balancers they share")
 	classCount = flag.Int("classes", 2, "how many IngressClasses they have, two at least")
-	arriving   = flag.Int("arriving", 400, "how many Ingresses come while the operator runs, as many to a group")
+	arriving   = flag.Int("arriving", 200, "how many Ingresses come while the operator runs, as many to a group")
 	steady     = flag.Duration("steady", time.Minute, "how long nothing may be written")
 	limit      = flag.String("memory-limit", "", "the operator's GOMEMLIMIT: 90 % of a container's limit, as in 315MiB")
 	profiles   = flag.String("profiles", "", "an absolute `folder` for profiles of the operator")
@@ -132,7 +132,7 @@ const slow = 30 * time.Second
 
 // times is a limit for as many Ingresses as there are.
 func (f *fleet) times(most time.Duration) time.Duration {
-	return most * time.Duration(max(2000, f.ingresses)) / 2000
+	return most * time.Duration(max(1000, f.ingresses)) / 2000
 }
 
 // frugal holds the operator's process to its limits.
