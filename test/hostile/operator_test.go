@@ -46,7 +46,7 @@ const (
 )
 
 func TestOperator(t *testing.T) {
-	for _, c := range nightly.Some(t, 8, cases(t, operatorStage)) {
+	for _, c := range nightly.Some(t, 6, cases(t, operatorStage)) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // they wait, most of the time
 			w := newRunning(t, c.options)
