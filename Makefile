@@ -85,22 +85,22 @@ GARBAGE := -exec 'env GOGC=400'
 
 .PHONY: race
 race: controlplane ## Run the tests that look for data races; needs a C compiler
-	$(TEST) -race -run '$(BUSY)' ./controllers
-	$(TEST) -race -run '$(BUSY)' ./test/alb -reallives 1
-	$(TEST) -race -skip '$(FIGHTS)' ./controllers/loadbalancer
-	$(TEST) -race -run '$(SERVING)' ./cli
+	$(TEST) -race $(GARBAGE) -run '$(BUSY)' ./controllers
+	$(TEST) -race $(GARBAGE) -run '$(BUSY)' ./test/alb -reallives 1
+	$(TEST) -race $(GARBAGE) -skip '$(FIGHTS)' ./controllers/loadbalancer
+	$(TEST) -race $(GARBAGE) -run '$(SERVING)' ./cli
 	$(TEST) -race $(GARBAGE) $(RACED)
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time.
 .PHONY: nested
 nested:
 	printf '%s\n' $(TESTED) | xargs -I {} go -C {} test -timeout 30m ./...
-	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./...
+	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m $(GARBAGE) ./...
 
 .PHONY: compute
 compute: race
-	$(TEST) -run '$(FIGHTS)' ./controllers/loadbalancer
-	$(TEST) -skip '$(SERVING)' ./cli
+	$(TEST) $(GARBAGE) -run '$(FIGHTS)' ./controllers/loadbalancer
+	$(TEST) $(GARBAGE) -skip '$(SERVING)' ./cli
 	$(TEST) $(GARBAGE) $(COMPUTE:%=./%)
 
 # Tests that wait for operators and control planes, most of their time, run beside those that compute: all cores are busy.

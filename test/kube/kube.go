@@ -201,7 +201,8 @@ func (c *Cluster) stop() {
 func (c *Cluster) command(name string, flags []string) (*process, error) {
 	var environment []string
 	if name == etcd || name == server || name == manager {
-		environment = []string{"GOGC=200"} // collecting garbage is a third of their work, and their memory is not measured
+		// Collecting garbage is a third of their work: 2.7 s of CPU of a start instead of 2.0 s, with GOGC=200.
+		environment = []string{"GOGC=800", "GOMEMLIMIT=1GiB"}
 	}
 	return startProcess(c.commands[name], filepath.Join(c.dir, name+".log"), environment, flags)
 }
