@@ -14,7 +14,10 @@ import (
 
 var (
 	links = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
-	tests = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
+	// Commands are run at the top of the tree. A path that begins with one of its directories is there.
+	blocks = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	paths  = regexp.MustCompile(`(?:[\s"'=]|file://)(?:\./)?((\w+)/[\w./-]+)`)
+	tests  = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
 	// A histogram is served as three series of its name.
 	metrics = regexp.MustCompile(`\bfairlead_[a-z_]+?(?:_(?:bucket|sum|count))?\b`)
 	series  = regexp.MustCompile(`_(?:bucket|sum|count)$`)
@@ -48,8 +51,13 @@ func TestDocumentsPointAtWhatExists(t *testing.T) {
 			if strings.Contains(link[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(file), link[1])); err != nil {
+			if !exists(filepath.Join(filepath.Dir(file), link[1])) {
 				t.Errorf("%s points at %s, which does not exist", file, link[1])
+			}
+		}
+		for _, path := range paths.FindAllStringSubmatch(strings.Join(blocks.FindAllString(text, -1), "\n"), -1) {
+			if exists("../"+path[2]) && !exists("../"+path[1]) {
+				t.Errorf("a command of %s uses %s, which does not exist", file, path[1])
 			}
 		}
 		for _, name := range tests.FindAllStringSubmatch(text, -1) {
@@ -58,6 +66,11 @@ func TestDocumentsPointAtWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 func defined(files map[string]string, function string) bool {
