@@ -108,6 +108,7 @@ func (s *placement) read(ing *networkingv1.Ingress) *networkingv1.Ingress {
 		}
 	}
 	reading := f.read(in)
+	reading.Of = ing
 	s.readings[nameOf(ing)] = &reading
 	s.authors[reading.Ingress] = ing
 	return reading.Ingress

@@ -7,6 +7,7 @@ package dialect
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,6 +55,8 @@ type Instead struct {
 // A Reading is an Ingress as its author would have written it for Fairlead.
 type Reading struct {
 	*networkingv1.Ingress
+	// Of is the Ingress as its author wrote it.
+	Of *networkingv1.Ingress
 	// Origins has the author's annotation that an annotation of Fairlead was made of.
 	Origins map[string]string
 	// Fields has the author's field that a field of the spec was made of, where they differ.
@@ -118,10 +121,38 @@ func (r *Reading) Author(field string) string {
 	}
 	for end := len(field); end > 0; end = strings.LastIndexByte(field[:end], '.') {
 		if origin, known := r.Fields[field[:end]]; known {
-			return origin + field[end:]
+			return r.written(origin, field[end:])
 		}
 	}
+	if part, is := strings.CutPrefix(field, defaultBackend); is {
+		return r.written(defaultBackend, part)
+	}
 	return field
+}
+
+const defaultBackend = "spec.defaultBackend"
+
+// written returns the author's field of a part of one. A Backend may stand for the Service that the author wrote, and a path for
+// the default backend, or for what has no backend.
+func (r *Reading) written(origin, part string) string {
+	of, is := strings.CutPrefix(part, ".backend")
+	if !is && origin != defaultBackend {
+		return origin + part
+	}
+	var b *networkingv1.IngressBackend
+	var rule, path int
+	if origin == defaultBackend {
+		b = r.Of.Spec.DefaultBackend
+	} else if n, _ := fmt.Sscanf(origin, "spec.rules[%d].http.paths[%d]", &rule, &path); n == 2 {
+		b, origin = &r.Of.Spec.Rules[rule].HTTP.Paths[path].Backend, origin+".backend"
+	}
+	if b == nil {
+		return origin
+	}
+	if more, is := strings.CutPrefix(of, ".resource"); is && b.Service != nil {
+		of = ".service" + more
+	}
+	return origin + of
 }
 
 // Refuses reports whether the Ingress is not served.

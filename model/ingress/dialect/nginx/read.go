@@ -318,6 +318,9 @@ func (r *writer) location(s *server, host string, l *location, field string) {
 	path := r.pathOf(s, l, field)
 	for _, v := range r.variants(host, l, field) {
 		r.add(path, v, field)
+		if last := r.rules[len(r.rules)-1].HTTP; l.initial && r.m.Spec.DefaultBackend != nil {
+			r.out.Fields[fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", len(r.rules)-1, len(last.Paths)-1)] = "spec.defaultBackend"
+		}
 	}
 }
 
