@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -215,6 +216,59 @@ func TestMessagesNameTheLoadBalancer(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestMessagesNameWhatAuthorsWrote where a Backend stands for a Service, or a path for the default backend, on the way.
+func TestMessagesNameWhatAuthorsWrote(t *testing.T) {
+	const nginx, alb = "nginx.ingress.kubernetes.io/", "alb.ingress.kubernetes.io/"
+	const there = "apiVersion: v1\nkind: Service\nmetadata: {name: there, namespace: a}\nspec: {ports: [{port: 80}]}\n---\n" +
+		"apiVersion: v1\nkind: Service\nmetadata: {name: gone, namespace: a}\nspec: {ports: [{port: 81}]}\n---\n"
+	const action = alb + `actions.weighted: '{"type":"forward","forwardConfig":{"targetGroups":[{"serviceName":"there","servicePort":80,"weight":1},` +
+		`{"serviceName":"gone","servicePort":80,"weight":1}]}}'`
+	const gone, weighted = "{service: {name: gone, port: {number: 80}}}", "{service: {name: weighted, port: {name: use-annotation}}}"
+	entry := regexp.MustCompile(`\[\d+\]`)
+	for what, c := range map[string]struct{ from, annotations, byDefault, backend, field string }{
+		"a rewrite":            {"nginx", nginx + "rewrite-target: /$1", "", gone, "spec.rules[0].http.paths[1].backend.service"},
+		"a list of clients":    {"nginx", nginx + "whitelist-source-range: 10.0.0.0/8", "", gone, "spec.rules[0].http.paths[1].backend.service"},
+		"a plain path":         {"nginx", "", "", gone, "spec.rules[0].http.paths[1].backend.service"},
+		"a default of a host":  {"nginx", "", gone, "", "spec.defaultBackend.service"},
+		"which is rewritten":   {"nginx", nginx + "rewrite-target: /$1", gone, "", "spec.defaultBackend.service"},
+		"a default alone":      {"nginx", "", gone, "none", "spec.defaultBackend.service"},
+		"an action":            {"alb", action, "", weighted, "spec.rules[0].http.paths[1].backend.service"},
+		"a Service of the ALB": {"alb", "", "", gone, "spec.rules[0].http.paths[1].backend.service"},
+		"a default action":     {"alb", action, weighted, "", "spec.defaultBackend.service"},
+		"a resource":           {"alb", "", "", "{resource: {apiGroup: example.com, kind: gone, name: gone}}", "spec.rules[0].http.paths[1].backend.resource"},
+		"a default resource":   {"alb", "", "{resource: {apiGroup: example.com, kind: gone, name: gone}}", "", "spec.defaultBackend.resource"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			text := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: a, annotations: {" + alb + "target-type: ip, " + c.annotations + "}}\nspec:\n" +
+				"  ingressClassName: " + c.from + "\n"
+			if c.byDefault != "" {
+				text += "  defaultBackend: " + c.byDefault + "\n"
+			}
+			if c.backend != "none" {
+				text += "  rules:\n  - host: a.example.com\n    http:\n      paths:\n" +
+					"      - {path: /x, pathType: Prefix, backend: {service: {name: there, port: {number: 80}}}}\n"
+			}
+			if strings.HasPrefix(c.backend, "{") {
+				text += "      - {path: /y, pathType: Prefix, backend: " + c.backend + "}\n"
+			}
+			dir := directory(t, map[string]string{"a.yaml": there + text})
+			for command, field := range map[string]*regexp.Regexp{"migrate": regexp.MustCompile(`"field": "(spec.*)",\n *"outcome": ".*",\n *"message": ".*/gone`),
+				"plan": regexp.MustCompile(`"source": "Ingress a/web (.*)",\n *"message": ".*/gone`)} {
+				got := fairlead(t, command, "--from", c.from, "--provider", "aws", "-o", "json", "-f", dir)
+				all := field.FindAllStringSubmatch(got.out, -1)
+				if len(all) == 0 {
+					t.Errorf("%s does not name the backend\n%s%s", command, got.out, got.err)
+				}
+				for _, found := range all {
+					if found[1] != c.field && found[1] != entry.ReplaceAllString(c.field, "[]") { // of several Ingresses together
+						t.Errorf("%s names %s, want %s", command, found[1], c.field)
+					}
+				}
+			}
+		})
 	}
 }
 
