@@ -28,6 +28,7 @@ type settings struct {
 func Plug() clouds.Cloud {
 	s := &settings{}
 	return clouds.Cloud{
+		Adopts:  true,
 		Called:  "an ALB",
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return Offline{}, nil },

@@ -19,6 +19,8 @@ import (
 type Cloud struct {
 	// Default is true for the cloud that is used if no other one is named.
 	Default bool
+	// Adopts is true if its providers are Adopters: they take load balancers over.
+	Adopts bool
 	// Called is what messages call one of its load balancers, such as "an ALB"; "" for "the load balancer".
 	Called string
 	// Flags adds its flags. Their names begin with that of the cloud.
