@@ -29,10 +29,10 @@ with those that the Ingresses ask for: which requests get another answer, which 
 target group is the one of which Service, and which load balancer has no counterpart. All requests are
 compared.
 
---from arn:ARN and --from tags:KEY=VALUE find load balancers that no controller made, such as those of Terraform.
-Such a load balancer becomes the one of the Ingresses that ask for its name (loadBalancerName of a class, or the
-annotation fairlead.dev/load-balancer-name), and --target-group says of which Services its target groups are.
-Its security groups stay if the class names them. The blocks with which Terraform lets go of it are printed.
+--from with an ARN, or with tags:KEY=VALUE, finds load balancers that no controller made, such as those
+of Terraform. Such a load balancer becomes the one of the Ingresses that ask for its name (loadBalancerName
+of a class, or the annotation fairlead.dev/load-balancer-name), and --target-group says of which Services
+its target groups are. Its security groups stay if the class names them. The blocks with which Terraform lets go of it are printed.
 
 --from alb finds what the AWS Load Balancer Controller made, by its tags. --cluster-name is the name that
 the controller has for this cluster (its own --cluster-name), since an account can have the load balancers
@@ -86,6 +86,7 @@ type adopting struct {
 }
 
 func newAdopt(with access.Clouds) *cobra.Command {
+	with = with.Only(access.Adopts)
 	var (
 		in     adopting
 		format output.Format
@@ -109,7 +110,7 @@ func newAdopt(with access.Clouds) *cobra.Command {
 		"`NAME` that the other controller has for this cluster, in the tags of what it made")
 	cmd.Flags().Lookup("from").Value = &sourceValue{&in}
 	cmd.Flags().Lookup("from").Usage = "which load balancers, by their `SOURCE`: alb is the AWS Load Balancer Controller, " +
-		"arn:ARN the one with this ARN, and tags:KEY=VALUE are those with this tag, such as those of Terraform"
+		"an ARN is the one that has it, and tags:KEY=VALUE are those with this tag, such as those of Terraform"
 	cmd.Flags().StringToStringVar(&in.hand.groups, "target-group", nil,
 		"`ARN=SERVICE` of a target group that no controller made: which Service it is of, as namespace/name:port; may be repeated")
 	in.chosen.flags(cmd, "take over, or finish: change the cluster and the cloud")
@@ -125,7 +126,7 @@ func newAdopt(with access.Clouds) *cobra.Command {
 func (a *adopting) run(cmd *cobra.Command, with access.Clouds, format output.Format) error {
 	switch {
 	case a.From == "" && !a.hand.given():
-		return errors.New("which load balancers? --from alb is for those of the AWS Load Balancer Controller, arn:ARN and " +
+		return errors.New("which load balancers? --from alb is for those of the AWS Load Balancer Controller, an ARN or " +
 			"tags:KEY=VALUE for others")
 	case a.From != "" && len(a.hand.groups) > 0:
 		return errors.New("--target-group is for load balancers that no controller made: the tags of this one say it")
@@ -201,17 +202,18 @@ func (a *adopting) inTheWay(ctx context.Context) []string {
 	return append([]string{}, out...)
 }
 
-// find returns the load balancers that the controller made.
-func (a *adopting) find(ctx context.Context, cloud providers.Provider) ([]lb.Other, error) {
+// find returns the load balancers that others made.
+func (a *adopting) find(ctx context.Context, cloud providers.Provider) (found []lb.Other, err error) {
 	if a.hand.given() {
-		return a.hand.find(ctx, cloud)
+		found, err = a.hand.find(ctx, cloud)
+	} else {
+		found, err = adoption.Others(ctx, cloud)
 	}
-	found, err := adoption.Others(ctx, cloud)
 	if errors.Is(err, adoption.ErrCannotSay) {
-		return nil, fmt.Errorf("the provider %s cannot say which load balancers others made", a.Provider.First())
+		err = a.cannot("say which load balancers others made")
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || a.hand.given() {
+		return found, err
 	}
 	clusters := map[string]int{}
 	for i := range found {

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/controllers/adoption"
 	"fairlead.dev/fairlead/model/adopt"
@@ -43,18 +47,47 @@ func TestWhatAdoptCannotDo(t *testing.T) {
 	files := filepath.Join(directory(t, map[string]string{"i.yaml": ingressYAML("web", "a.example.com", "/")}), "i.yaml")
 	for says, args := range map[string][]string{
 		"--from alb is for those of the AWS Load Balancer Controller": {"-f", files},
-		"leave out one of them":                                         {"--from", "alb", "--live", "-f", files},
-		"name files with --filename":                                    {"--from", "alb"},
-		"the provider fake cannot say which load balancers others made": {"--from", "alb", "-f", files, "--installation-id", "test"},
-		"it can be alb, arn:ARN or tags:KEY=VALUE":                      {"--from", "nginx", "-f", files},
-		"--target-group is for load balancers that no controller made":  {"--from", "alb", "--target-group", "arn=shop/web:80", "-f", files},
-		"with --yes, --key names one of them, and --all is for all":     {"--from", "alb", "--live", "--yes"},
-		"--yes, --status and --finish are about a cluster: add --live":  {"--from", "alb", "--yes", "--all", "-f", files},
-		"--accept is for --yes":                                         {"--from", "alb", "--live", "--accept", "k"},
+		"leave out one of them":                               {"--from", "alb", "--live", "-f", files},
+		"name files with --filename":                          {"--from", "alb"},
+		"it can be alb, an ARN (arn:aws:…) or tags:KEY=VALUE": {"--from", "nginx", "-f", files},
+		"an ARN (arn:aws:…) or":                               {"--from", "arn:arn:aws:lb", "-f", files},
+		"it can be aws, or NAME=URL":                          {"--from", "alb", "-f", files, "--provider", "fake"},
+		"the provider edge cannot say which load balancers others made: the first one that --provider names has to be a cloud that can": {
+			"--from", "arn:aws:lb", "-f", files, "--installation-id", "test", "--provider", "edge=" + elsewhere(t),
+		},
+		"--target-group is for load balancers that no controller made": {"--from", "alb", "--target-group", "arn=shop/web:80", "-f", files},
+		"with --yes, --key names one of them, and --all is for all":    {"--from", "alb", "--live", "--yes"},
+		"--yes, --status and --finish are about a cluster: add --live": {"--from", "alb", "--yes", "--all", "-f", files},
+		"--accept is for --yes": {"--from", "alb", "--live", "--accept", "k"},
 	} {
 		if got := fairlead(t, append([]string{"adopt"}, args...)...); got.code != 1 || !strings.Contains(got.err, says) {
 			t.Errorf("%v: exit code %d: %s", args, got.code, got.err)
 		}
+	}
+}
+
+// TestOnlyCloudsThatTakeLoadBalancersOverAreOffered: one of them is the default.
+func TestOnlyCloudsThatTakeLoadBalancersOverAreOffered(t *testing.T) {
+	for _, command := range []string{"adopt", "release"} {
+		help := fairlead(t, command, "--help").out
+		if strings.Contains(help, "--fake-") || !strings.Contains(help, "--aws-region") || !strings.Contains(help, `(default aws)`) {
+			t.Errorf("%s: %s", command, help)
+		}
+	}
+	without := testProviders()
+	delete(without.Clouds, "aws")
+	if got := runWith(t, without, "release"); got.code != 1 || !strings.Contains(got.err, "required flag(s) \"provider\"") {
+		t.Errorf("without such a cloud: %+v", got)
+	}
+}
+
+// TestTheFormerClassHasALineOfItsOwn: it can be copied.
+func TestTheFormerClassHasALineOfItsOwn(t *testing.T) {
+	class := networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "alb"}}
+	lines := progress{Next: "again", FormerClasses: classesOf(adoption.Record{Classes: []networkingv1.IngressClass{class}})}.lines()
+	var read networkingv1.IngressClass
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &read); err != nil || read.Name != "alb" {
+		t.Errorf("%v of %q", err, lines)
 	}
 }
 

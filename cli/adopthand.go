@@ -72,14 +72,12 @@ func (v *sourceValue) Set(text string) error {
 	switch {
 	case text == "alb":
 		v.of.From = text
-	case kind == "arn" && strings.HasPrefix(rest, "arn:"):
-		v.of.hand.arn = rest
-	case kind == "arn" && rest != "":
-		v.of.hand.arn = text // the ARN itself
+	case kind == "arn" && strings.HasPrefix(rest, "aws"): // arn:aws-us-gov:… and arn:aws-cn:… are other partitions
+		v.of.hand.arn = text
 	case kind == "tags" && isPair && key != "":
 		v.of.hand.tags = map[string]string{key: value}
 	default:
-		return fmt.Errorf("it can be alb, arn:ARN or tags:KEY=VALUE")
+		return fmt.Errorf("it can be alb, an ARN (arn:aws:…) or tags:KEY=VALUE")
 	}
 	return nil
 }

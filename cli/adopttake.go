@@ -68,6 +68,8 @@ type progress struct {
 	adoption.Outcome
 	// Holders say whose its parts are.
 	Holders []string `json:"holders,omitempty"`
+	// FormerClasses are the IngressClasses that the Ingresses had, each as a manifest in JSON.
+	FormerClasses []string `json:"formerClasses,omitempty"`
 	// Next is what to do now.
 	Next   string `json:"next,omitempty"`
 	byHand bool   // no controller made it
@@ -94,14 +96,23 @@ func (p progress) lines() []string {
 	if p.Next != "" {
 		out = append(out, "  next: "+p.Next)
 	}
+	for _, class := range p.FormerClasses {
+		out = append(out, "  their former IngressClass, for kubectl apply:", class)
+	}
 	return out
 }
 
-// taker returns what takes load balancers over.
+// cannot returns the error that the provider does not support the command.
+func (m *migrating) cannot(do string) error {
+	return fmt.Errorf("the provider %s cannot %s: the first one that --provider names has to be a cloud that can, such as aws",
+		m.Provider.First(), do)
+}
+
+// taker returns the Taker of the provider, with the rights of the user.
 func (m *migrating) taker(cloud providers.Provider) (*adoption.Taker, error) {
 	adopter, can := providers.AdopterOf(cloud, "")
 	if !can {
-		return nil, fmt.Errorf("the provider %s cannot take load balancers over", m.Provider.First())
+		return nil, m.cannot("take load balancers over")
 	}
 	kube, err := m.cluster.Client()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -46,6 +45,7 @@ type releasing struct {
 }
 
 func newRelease(with access.Clouds) *cobra.Command {
+	with = with.Only(access.Adopts)
 	var (
 		in     releasing
 		format output.Format
@@ -137,7 +137,8 @@ func (r *releasing) one(ctx context.Context, taker *adoption.Taker, cloud provid
 	}
 	switch {
 	case len(did.Switch) > 0:
-		did.Next = "give these Ingresses their former class, and run this command again" + classesOf(record)
+		did.Next = "give these Ingresses their former class, and run this command again"
+		did.FormerClasses = classesOf(record)
 	case did.Done() && record.ByHand():
 		did.Next = "get it back into Terraform by the import blocks that adopt has printed"
 	case did.Done():
@@ -159,15 +160,14 @@ func (r *releasing) members(ctx context.Context, taker *adoption.Taker, of adopt
 	return slices.Sorted(maps.Keys(out)), err
 }
 
-// classesOf returns the recorded IngressClasses in JSON, which kubectl applies as it is: a report has no lines in its texts.
-func classesOf(record adoption.Record) string {
-	out := ""
+// classesOf returns the recorded IngressClasses, each in one line of JSON, which kubectl applies as it is.
+func classesOf(record adoption.Record) (out []string) {
 	for _, class := range record.Classes {
 		text, err := json.Marshal(class)
 		if err != nil {
 			return out // API types always marshal
 		}
-		out += fmt.Sprintf(". The IngressClass was: %s", text)
+		out = append(out, string(text))
 	}
 	return out
 }

@@ -15,15 +15,16 @@ import (
 // Clouds are the clouds of the binary, by the name that --provider gives them.
 type Clouds map[string]clouds.Cloud
 
+// Only returns the clouds for which can returns true.
+func (c Clouds) Only(can func(clouds.Cloud) bool) Clouds {
+	out := maps.Clone(c)
+	maps.DeleteFunc(out, func(_ string, cloud clouds.Cloud) bool { return !can(cloud) })
+	return out
+}
+
 // NamesOf returns the sorted names of the clouds for which can returns true.
 func (c Clouds) NamesOf(can func(clouds.Cloud) bool) []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(c)) {
-		if can(c[name]) {
-			out = append(out, name)
-		}
-	}
-	return out
+	return slices.Sorted(maps.Keys(c.Only(can)))
 }
 
 // Compiles reports whether the compiler supports a cloud.
@@ -38,8 +39,14 @@ func Checks(c clouds.Cloud) bool { return c.Check != nil }
 // Demonstrates reports whether a cloud can be opened on this machine.
 func Demonstrates(c clouds.Cloud) bool { return c.Local != nil }
 
-// defaultName returns the default of --provider.
+// Adopts reports whether a cloud takes load balancers over.
+func Adopts(c clouds.Cloud) bool { return c.Adopts }
+
+// defaultName returns the default of --provider: a cloud that is one, or the only cloud. Without either, the flag is required.
 func (c Clouds) defaultName() []string {
+	if len(c) == 1 {
+		return slices.Collect(maps.Keys(c))
+	}
 	return c.NamesOf(func(c clouds.Cloud) bool { return c.Default })
 }
 

@@ -73,6 +73,9 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 func (in *Input) ProviderFlag(cmd *cobra.Command, with access.Clouds) {
 	in.Provider.Flags(cmd.Flags(), with, access.Compiles, "to compile for")
 	flagvalue.Complete(cmd, "provider", with.NamesOf(access.Compiles)...)
+	if len(in.Provider.Names) == 0 {
+		flagvalue.Must(cmd.MarkFlagRequired("provider"))
+	}
 }
 
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as
