@@ -14,19 +14,20 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing/language"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 var (
-	seed   = flag.Uint64("seed", 1, "of random groups beyond their quotas")
-	random = flag.Int("groups", 150, "how many random groups beyond their quotas are compiled")
+	seed   = flag.Uint64("seed", rand.Uint64(), "of random groups beyond their quotas")
+	random = flag.Int("groups", 75, "how many random groups beyond their quotas are compiled; ten times as many at night")
 )
 
 // groups is how many random groups a test compiles.
 func groups() int {
-	if testing.Short() {
-		return *random / 4
+	if nightly.Is() {
+		return 10 * *random
 	}
-	return *random
+	return nightly.Times(*random)
 }
 
 // acls are the web ACLs of the cloud, which facts has, too.

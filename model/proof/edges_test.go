@@ -46,6 +46,7 @@ func TestEachKindOfOrderIsMissed(t *testing.T) {
 		"a default certificate waits for others":          both[plan.AttachCertificate, plan.ModifyListener],
 		"a certificate goes after it is detached":         both[plan.DetachCertificate, plan.DeleteCertificate],
 	}
+	t.Logf("-seed %d", *seed)
 	missed := map[string]int{}
 	for n := 0; n < 30_000 && len(missed) < len(kinds); n++ {
 		d := drawing{rand.New(rand.NewPCG(*seed, uint64(n))), lb.ALB(), []lb.Action{fixed(404), forward("A"), forward("B"), forward("C"), fixed(403)}}

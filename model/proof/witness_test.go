@@ -13,7 +13,7 @@ import (
 )
 
 // Seed is also for the tests outside of the package.
-var Seed = flag.Uint64("seed", 1, "of the random plans and rules")
+var Seed = flag.Uint64("seed", rand.Uint64(), "of the random plans and rules")
 
 func hostIs(values ...string) lb.Condition  { return lb.Condition{Field: "host", Values: values} }
 func pathIs(values ...string) lb.Condition  { return lb.Condition{Field: "path", Values: values} }

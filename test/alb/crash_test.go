@@ -192,7 +192,7 @@ func TestCutOffAtEveryCall(t *testing.T) {
 				want, left = ended(w)
 			})
 			t.Logf("%d calls, cut off before and after each", calls)
-			for _, cut := range nightly.Some(t, 6, numbers(2*calls)) {
+			for _, cut := range nightly.Some(t, 3, numbers(2*calls)) {
 				fault := []albsim.Fault{albsim.LostBefore, albsim.LostAfter}[cut%2]
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, usual())
@@ -296,7 +296,7 @@ func TestOneLostAnswer(t *testing.T) {
 				})
 			}
 			run(-1)
-			for _, lost := range nightly.Some(t, 6, numbers(calls)) {
+			for _, lost := range nightly.Some(t, 3, numbers(calls)) {
 				run(lost)
 			}
 		})

@@ -167,7 +167,7 @@ func TestProveOfATakeoverInterruptedAtEveryCall(t *testing.T) {
 					calls = append(calls, call)
 				}
 			}
-			for _, call := range nightly.Some(t, 16, calls) {
+			for _, call := range nightly.Some(t, 8, calls) {
 				runs.Go(func() error {
 					_, left, there := interruptedTakeover(t, call, fault)
 					if len(left) > 0 || !maps.Equal(there, nothing) {

@@ -244,7 +244,7 @@ func TestProveInterruptedAtEveryCall(t *testing.T) {
 					calls = append(calls, call)
 				}
 			}
-			for _, call := range nightly.Some(t, 24, calls) {
+			for _, call := range nightly.Some(t, 12, calls) {
 				runs.Go(func() error {
 					_, left, there := interrupted(t, call, fault)
 					if len(left) > 0 || !maps.Equal(there, nothing) {

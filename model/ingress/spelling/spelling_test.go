@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var seed = flag.Uint64("seed", 1, "seed of the random names")
+var seed = flag.Uint64("seed", rand.Uint64(), "of the random names")
 
 func TestWords(t *testing.T) {
 	for name, want := range map[string]string{
