@@ -46,8 +46,8 @@ func TestALoadBalancerComesFromAnotherControllerAndGoesBack(t *testing.T) {
 
 	w.enters(store, a, v1alpha1.AdoptionReleasing)
 	w.eventually(func() error {
-		heeded, err := store.Heeded(w.Context(), a)
-		if err == nil && !heeded {
+		acknowledged, err := store.Acknowledged(w.Context(), a)
+		if err == nil && !acknowledged {
 			err = noError(false, "the operator has not seen that it is given back")
 		}
 		return err

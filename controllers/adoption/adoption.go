@@ -79,11 +79,11 @@ type Record struct {
 // ByHand reports whether no controller made the load balancer of a record.
 func (r Record) ByHand() bool { return r.Cluster == byHand }
 
-// Records keeps records. Get returns nil if there is none. Heeded reports whether no operator changes the load balancer
+// Records keeps records. Get returns nil if there is none. Acknowledged reports whether no operator changes the load balancer
 // of a record that is being given back.
 type Records interface {
 	Get(ctx context.Context, cluster, stack string, key lb.Key) (*Record, error)
-	Heeded(ctx context.Context, key lb.Key) (bool, error)
+	Acknowledged(ctx context.Context, key lb.Key) (bool, error)
 	List(ctx context.Context) ([]Record, error)
 	Put(ctx context.Context, r Record) error
 	Delete(ctx context.Context, r Record) error

@@ -55,7 +55,7 @@ type world struct {
 	left    int // how many writes are made before one fails; -1 for all
 	wrote   int
 	admits  int
-	works   bool // the operator has not heeded the record
+	works   bool // the operator has not acknowledged the record
 	// meanwhile is what others write between a read of an object and its patch.
 	meanwhile func(o client.Object)
 }
@@ -339,7 +339,7 @@ func (w *world) Discard(_ context.Context, _ lb.Key, groups []string) error {
 
 // The records are kept in memory.
 
-func (w *world) Heeded(context.Context, lb.Key) (bool, error) { return !w.works, nil }
+func (w *world) Acknowledged(context.Context, lb.Key) (bool, error) { return !w.works, nil }
 
 func (w *world) Get(_ context.Context, cluster, stack string, _ lb.Key) (*adoption.Record, error) {
 	if r, there := w.records[cluster+"/"+stack]; there {

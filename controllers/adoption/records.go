@@ -65,13 +65,13 @@ func (s *stored) List(ctx context.Context) (out []Record, err error) {
 	return out, err
 }
 
-// Heeded reports whether the operator leaves the load balancer of a record as it is; of one that was returned, whether it
+// Acknowledged reports whether the operator leaves the load balancer of a record as it is; of one that was returned, whether it
 // has forgotten it.
-func (s *stored) Heeded(ctx context.Context, key lb.Key) (bool, error) {
+func (s *stored) Acknowledged(ctx context.Context, key lb.Key) (bool, error) {
 	if s.read[key].State == v1alpha1.AdoptionReturned {
 		return s.store.LetGo(ctx, s.read[key])
 	}
-	return s.store.Heeded(ctx, s.read[key])
+	return s.store.Acknowledged(ctx, s.read[key])
 }
 
 func (s *stored) Put(ctx context.Context, r Record) error {

@@ -75,7 +75,7 @@ func (t *Taker) release(
 		return out, err
 	}
 	// An operator that has not let go would serve the Ingresses, which leave its class, as they were accepted last.
-	if out.Obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
+	if out.Obstacles, err = t.unacknowledged(ctx, r.Key); err != nil || len(out.Obstacles) > 0 {
 		return out, err
 	}
 	if err := t.restore(ctx, r, members); err != nil {
@@ -96,7 +96,7 @@ func (t *Taker) returnTags(ctx context.Context, found *lb.Other, r *Record, read
 	if !known { // when the takeover was cut off
 		wrote = r.Since
 	}
-	if obstacles, err = t.unheeded(ctx, r.Key); err != nil || len(obstacles) > 0 {
+	if obstacles, err = t.unacknowledged(ctx, r.Key); err != nil || len(obstacles) > 0 {
 		return obstacles, err
 	}
 	if found, err = t.settled(ctx, found, r.Key, wrote, read); err != nil {
@@ -177,11 +177,11 @@ func pause(ctx context.Context, d time.Duration) error {
 // rereadPause is the time between two of these reads.
 const rereadPause = 2 * time.Second
 
-// unheeded says that an operator may still change the load balancer; nothing if none does.
-func (t *Taker) unheeded(ctx context.Context, key lb.Key) ([]string, error) {
+// unacknowledged says that an operator may still change the load balancer; nothing if none does.
+func (t *Taker) unacknowledged(ctx context.Context, key lb.Key) ([]string, error) {
 	for end := time.Now().Add(t.Patience); ; {
-		heeded, err := t.Records.Heeded(ctx, key)
-		if err != nil || heeded {
+		acknowledged, err := t.Records.Acknowledged(ctx, key)
+		if err != nil || acknowledged {
 			return nil, err
 		}
 		if !time.Now().Before(end) {

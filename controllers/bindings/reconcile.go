@@ -1,9 +1,9 @@
 // Package bindings reconciles TargetGroupBindings, which are of the AWS Load Balancer Controller. It decides
 // which are served; package targets registers the targets.
 //
-// What Fairlead has registered in target groups of others is in the record of a binding until it is deregistered. A
-// target is recorded before it is registered, or where it is found registered. A binding that leaves deregisters all
-// targets of its record that no other record has, and its record is dropped after that.
+// The record of a binding has the targets that Fairlead has registered in target groups of others, until they are
+// deregistered. A target is recorded before it is registered, or where it is found registered. A binding that leaves
+// deregisters all targets of its record that no other record has, and its record is dropped after that.
 package bindings
 
 import (

@@ -75,7 +75,7 @@ func GateTimedOut(pod *corev1.Pod, verdict corev1.PodCondition) Event {
 		"OpenGate"}
 }
 
-// OfClass returns an event about the parameters of an IngressClass: of load balancers that are taken over.
+// OfClass returns an event on the parameters of an IngressClass, about the takeover of its load balancers.
 func OfClass(kind string, class client.Object, severity diag.Severity, text string) Event {
 	about := corev1.ObjectReference{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, ResourceVersion: class.GetResourceVersion(),

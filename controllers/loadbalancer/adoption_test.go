@@ -43,14 +43,14 @@ func (b *bench) adopt(state string) *records.Adoption {
 	return a
 }
 
-// heeded reports whether the operator has said that it leaves the load balancer as it is.
-func (b *bench) heeded(a *records.Adoption) bool {
+// acknowledged reports whether the operator has said that it leaves the load balancer as it is.
+func (b *bench) acknowledged(a *records.Adoption) bool {
 	b.Helper()
-	heeded, err := b.Adoptions.Heeded(b.Context(), a)
+	acknowledged, err := b.Adoptions.Acknowledged(b.Context(), a)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return heeded
+	return acknowledged
 }
 
 func TestNothingIsMadeWhileALoadBalancerIsTakenOver(t *testing.T) {
@@ -58,8 +58,8 @@ func TestNothingIsMadeWhileALoadBalancerIsTakenOver(t *testing.T) {
 		b := newBench(t, ask("shop.example"), service())
 		b.place()
 		a := b.adopt(state)
-		if b.heeded(a) {
-			t.Errorf("%s: before the operator has read it, it is heeded", state)
+		if b.acknowledged(a) {
+			t.Errorf("%s: before the operator has read it, it is acknowledged", state)
 		}
 		before := b.ingress()
 		b.backlog.NoteChange(benchKey)
@@ -76,8 +76,8 @@ func TestNothingIsMadeWhileALoadBalancerIsTakenOver(t *testing.T) {
 		if !equality.Semantic.DeepEqual(before, b.ingress()) {
 			t.Errorf("%s: the Ingress is %v", state, b.ingress())
 		}
-		if !b.heeded(a) {
-			t.Errorf("%s: it is not heeded", state)
+		if !b.acknowledged(a) {
+			t.Errorf("%s: it is not acknowledged", state)
 		}
 		if !b.Targets.Compiled(benchKey, serviceRef) {
 			t.Errorf("%s: Pods with a readiness gate wait for it", state)
@@ -153,14 +153,14 @@ func TestALoadBalancerIsGivenBack(t *testing.T) {
 	group := lb.GroupKey{Key: benchKey, ID: b.observes().TargetGroups[0].ID}
 
 	a := b.adopt(v1alpha1.AdoptionReleasing)
-	if b.heeded(a) {
-		t.Error("before the operator has read it, it is heeded")
+	if b.acknowledged(a) {
+		t.Error("before the operator has read it, it is acknowledged")
 	}
 	b.change()
 	b.reconciles()
 	b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonGivingBack)
-	if !b.heeded(a) || b.rules() != rules {
-		t.Errorf("it is heeded: %t, and there are %d rules in place of %d", b.heeded(a), b.rules(), rules)
+	if !b.acknowledged(a) || b.rules() != rules {
+		t.Errorf("it is acknowledged: %t, and there are %d rules in place of %d", b.acknowledged(a), b.rules(), rules)
 	}
 	if _, exists := b.Targets.TargetsOf(group); !exists {
 		t.Error("targets are not kept up")

@@ -46,8 +46,7 @@ func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot,
 	do()
 }
 
-// Queued reports that other load balancers are reconciled first, after a load balancer has waited
-// long. The function that it returns is called when the load balancer gets its turn.
+// Queued begins to wait for a slot, and reports a long wait. Call over at its end.
 func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 	begun := r.Waits.Begin(key, v1alpha1.ReasonQueued)
 	end := r.reportWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string {

@@ -26,9 +26,9 @@ type holdback struct {
 	message string
 }
 
-// holdBack records that the plan was made without some changes, because the first one, with all of
-// them, was forbidden. Told has the violations of it and of the plans in between, and closings those
-// for which hosts are closed instead.
+// holdBack records that the plan was made without some changes. First is the plan with all of them,
+// which was forbidden. Told has the violations of the first plan and of the plans in between.
+// Closings has the violations for which hosts are closed instead.
 func (o *outcome) holdBack(
 	first outcome, told expectations.Judgement, closings []expectations.Closing,
 ) {
@@ -59,7 +59,7 @@ func (o outcome) keeps(departed string) bool {
 	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].CanBeServed() || slices.Contains(o.Kept, departed)
 }
 
-// withholding describes why a plan is withheld, and who can end this.
+// withholding describes why a plan is withheld, and what ends this.
 func (o outcome) withholding() string {
 	switch o.Withheld {
 	case v1alpha1.ReasonReadOnly:

@@ -17,8 +17,7 @@ const (
 	firstWait, longestWait = 10 * time.Minute, 10 * time.Hour
 )
 
-// Disputes holds the disputes about load balancers, whose keys have no target group, and about the
-// targets of their target groups.
+// Disputes holds disputes by target group. A dispute about a load balancer has a key without a group.
 type Disputes struct {
 	mu    sync.Mutex
 	byKey map[lb.GroupKey]Dispute

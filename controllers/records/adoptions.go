@@ -281,9 +281,9 @@ func (s *AdoptionStore) LetGo(ctx context.Context, a *Adoption) (bool, error) {
 	return err != nil, nil
 }
 
-// Heeded reports whether the operator has seen the present state of a record that has it leave the load balancer as it
+// Acknowledged reports whether the operator has seen the present state of a record that has it leave the load balancer as it
 // is: it has reported so, and no plan is being carried out any more.
-func (s *AdoptionStore) Heeded(ctx context.Context, a *Adoption) (bool, error) {
+func (s *AdoptionStore) Acknowledged(ctx context.Context, a *Adoption) (bool, error) {
 	name := v1alpha1.Name(a.Key, s.scope)
 	report := &v1alpha1.LoadBalancer{}
 	if err := s.reader.Get(ctx, client.ObjectKey{Name: name}, report); client.IgnoreNotFound(err) != nil {

@@ -277,7 +277,7 @@ func (s *site) wanted(cloud *ours.Provider) []adoption.Wanted {
 // heeded are records that the operator heeds at once: it reads them each time.
 type heeded struct{ adoption.Records }
 
-func (heeded) Heeded(context.Context, lb.Key) (bool, error) { return true, nil }
+func (heeded) Acknowledged(context.Context, lb.Key) (bool, error) { return true, nil }
 
 func (s *site) taker(cloud *ours.Provider) *adoption.Taker {
 	out := adoption.NewTaker(s.kube, cloud, records.NewAdoptionStore(s.kube, s.kube, ""))

@@ -52,12 +52,12 @@ func TestALoadBalancerOfOthersIsServedOnceItIsTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	heeded := func() bool {
-		is, err := store.Heeded(t.Context(), a)
+	acknowledged := func() bool {
+		is, err := store.Acknowledged(t.Context(), a)
 		return err == nil && is
 	}
 	enter(v1alpha1.AdoptionPrepared)
-	kube.Eventually(t, "the operator leaves it alone", heeded)
+	kube.Eventually(t, "the operator leaves it alone", acknowledged)
 	tags := awsclient.Owner{Installation: w.installation(t)}.Owned(key, nil)
 	if _, err := w.elb.AddTags(t.Context(), &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: awsclient.ELBTags(tags)}); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestALoadBalancerOfOthersIsServedOnceItIsTakenOver(t *testing.T) {
 	kube.Eventually(t, "nothing is left to do", func() bool { return w.proxy.quiet() > rest })
 
 	enter(v1alpha1.AdoptionReleasing)
-	kube.Eventually(t, "the operator leaves it alone", heeded)
+	kube.Eventually(t, "the operator leaves it alone", acknowledged)
 	if _, err := w.elb.RemoveTags(t.Context(), &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: slices.Collect(maps.Keys(tags))}); err != nil {
 		t.Fatal(err)
 	}
