@@ -36,7 +36,7 @@ type Matcher struct {
 	tests []func(*http.Request) bool
 }
 
-// CaddyModule is for Caddy's register.
+// CaddyModule implements caddy.Module.
 func (Matcher) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.matchers.fairlead", New: func() caddy.Module { return new(Matcher) }}
 }
@@ -225,7 +225,7 @@ type Handler struct {
 	key   string
 }
 
-// CaddyModule is for Caddy's register.
+// CaddyModule implements caddy.Module.
 func (Handler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.fairlead", New: func() caddy.Module { return new(Handler) }}
 }
@@ -377,7 +377,7 @@ type turns struct {
 	credit []int32 // what each group is owed
 }
 
-// Destruct is for Caddy's pool.
+// Destruct implements caddy.Destructor.
 func (*turns) Destruct() error { return nil }
 
 // next is the group whose turn it is: each is credited its weight, and the one that is owed most

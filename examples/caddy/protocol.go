@@ -24,7 +24,7 @@ var capabilities = v1.Capabilities{
 	Calls:        v1.CallCapabilities{StepsPerApply: 100},
 }
 
-// Capabilities is for kit.Provider.
+// Capabilities implements kit.Provider.
 func (p *provider) Capabilities() v1.Capabilities { return capabilities }
 
 // Lookup answers questions. Caddy has nothing that is looked up, and says so of what a class may
@@ -37,21 +37,21 @@ func (p *provider) Lookup(_ context.Context, asked v1.Questions) (v1.Facts, erro
 	return facts, nil
 }
 
-// List is for kit.Provider.
+// List implements kit.Provider.
 func (p *provider) List(context.Context) ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Sorted(maps.Keys(p.state.Balancers)), nil
 }
 
-// Observe is for kit.Provider.
+// Observe implements kit.Provider.
 func (p *provider) Observe(_ context.Context, key string, _ bool) (v1.Observed, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.observed(key), nil
 }
 
-// Active is for kit.Provider.
+// Active implements kit.Provider.
 func (p *provider) Active(_ context.Context, key string) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *provider) carryOut(key string, steps []v1.Step) []v1.Result {
 	return results
 }
 
-// Targets is for kit.Provider.
+// Targets implements kit.Provider.
 func (p *provider) Targets(_ context.Context, key, group string) ([]v1.TargetHealth, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

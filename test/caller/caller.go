@@ -98,7 +98,7 @@ func within(key lb.Key, group lb.GroupID) url.Values {
 	return url.Values{"key": {string(key)}, "group": {string(group)}}
 }
 
-// Capabilities is for providers.Provider. There have to be some.
+// Capabilities implements providers.Provider. There have to be some.
 func (c *Caller) Capabilities(class lb.Class) lb.Capabilities {
 	var reply v1.Capabilities
 	err := c.call(context.Background(), http.MethodGet, v1.PathCapabilities, nil, nil, &reply)
@@ -112,14 +112,14 @@ func (c *Caller) Capabilities(class lb.Class) lb.Capabilities {
 	return out.Restrict(class)
 }
 
-// Lookup is for providers.Provider.
+// Lookup implements providers.Provider.
 func (c *Caller) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	var reply v1.Facts
 	err := c.call(ctx, http.MethodPost, v1.PathLookup, nil, wire.EncodeQuestions(q), &reply)
 	return wire.DecodeFacts(reply), err
 }
 
-// Observe is for providers.Provider.
+// Observe implements providers.Provider.
 func (c *Caller) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	query := of(key)
 	if deep {
@@ -132,14 +132,14 @@ func (c *Caller) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observ
 	return wire.DecodeObserved(key, reply)
 }
 
-// Active is for providers.Provider.
+// Active implements providers.Provider.
 func (c *Caller) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	var reply v1.Activity
 	err := c.call(ctx, http.MethodGet, v1.PathActive, of(seen.Key), nil, &reply)
 	return reply.Active, err
 }
 
-// Apply is for providers.Provider. Each step has an ID of its own.
+// Apply implements providers.Provider. Each step has an ID of its own.
 func (c *Caller) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	asked := v1.Requested{ID: rand.Text(), Step: wire.EncodeStep(step)}
 	reply, err := c.Steps(ctx, seen.Key, asked)
@@ -161,19 +161,19 @@ func (c *Caller) Steps(ctx context.Context, key lb.Key, steps ...v1.Requested) (
 	return reply.Results, nil
 }
 
-// Targets is for providers.Provider.
+// Targets implements providers.Provider.
 func (c *Caller) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
 	var reply v1.TargetList
 	err := c.call(ctx, http.MethodGet, v1.PathTargets, within(key, group), nil, &reply)
 	return wire.DecodeHealth(reply), err
 }
 
-// SetTargets is for providers.Provider.
+// SetTargets implements providers.Provider.
 func (c *Caller) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	return c.call(ctx, http.MethodPut, v1.PathTargets, within(key, group), wire.EncodeTargets(want), nil)
 }
 
-// List is for providers.Provider.
+// List implements providers.Provider.
 func (c *Caller) List(ctx context.Context) ([]lb.Key, error) {
 	var reply v1.LoadBalancerList
 	if err := c.call(ctx, http.MethodGet, v1.PathLoadBalancers, nil, nil, &reply); err != nil {

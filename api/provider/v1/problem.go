@@ -22,7 +22,7 @@ type Problem struct {
 	Versions []int `json:"versions,omitempty"`
 }
 
-// Error is for the error interface.
+// Error implements error.
 func (p *Problem) Error() string {
 	if p.Detail != "" {
 		return p.Detail
