@@ -129,7 +129,7 @@ const (
 	unlessMissed = ", or go on to the backend that answered them before, for half a minute."
 )
 
-// Plain returns the documentation for readers of text: links are the words and the page.
+// Plain writes each link as its words and its page in parentheses.
 func (d Doc) Plain() Doc {
 	plain := func(text string) string {
 		return link.ReplaceAllStringFunc(text, func(found string) string {

@@ -11,9 +11,8 @@ import (
 
 // This file refuses Ingresses that name another web ACL than that of the load balancer.
 
-// WithoutOtherWebACLs returns a snapshot in which no member names another web ACL than that of the
-// load balancer, or a missing one, unless it was served before the web ACL was missing. Changes
-// that name such a web ACL are refused, with diagnostics.
+// WithoutOtherWebACLs refuses changes that name a missing web ACL, or another than the load
+// balancer's. A member that was served before its web ACL went missing stays.
 func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot,
 	[]diag.Diagnostic) {
 	var found []diag.Diagnostic

@@ -29,7 +29,7 @@ type Capabilities struct {
 	RewritesRedirects bool
 	// CaseFlag: expressions may have (?i).
 	CaseFlag bool
-	// Undocumented: a class may accept that both are tried, though the cloud does not document them.
+	// Undocumented: a class may accept RewritesRedirects and CaseFlag although the cloud does not document them.
 	Undocumented bool
 	Auth         bool // users can be asked to sign in, on HTTPS listeners
 

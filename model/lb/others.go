@@ -15,8 +15,7 @@ type Other struct {
 	Usual ReadSettings
 	// Oddities have no place in the other fields.
 	Oddities []Oddity
-	// Behind has the parts of a load balancer that was taken over that were read without Fairlead's tags, which they got
-	// before the load balancer did. They may have been read as they were before.
+	// Behind has parts of a load balancer that was taken over whose tags were read before Fairlead's were visible.
 	Behind []string
 }
 

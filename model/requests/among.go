@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file searches requests that several lists answer in a wanted way.
+// This file looks for requests that several lists answer in a wanted way.
 
-// A Wanted reports whether a combination of answers, one of each list, is searched.
+// A Wanted reports whether a combination of answers, one of each list, is looked for.
 type Wanted func(answers []string) bool
 
 // A FoundEntry is an entry of the first list, and a shortest request that it answers and that all lists

@@ -120,8 +120,8 @@ func ClassLength(text string) (length int, posix bool) {
 	return 0, posix
 }
 
-// WholeText returns a regular expression over the whole text for one that is searched for in it, as those of an
-// Application Load Balancer are. An anchor at the end of a branch is of that branch alone.
+// WholeText turns an expression that may match anywhere in a text, as in an ALB, into one that matches the whole text.
+// An anchor at the end of a branch is of that branch alone.
 func WholeText(pattern string) string {
 	branches, complete := Branches(pattern)
 	if !complete {

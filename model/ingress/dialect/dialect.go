@@ -160,7 +160,7 @@ func (r *Reading) Refuses() bool {
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Outcome == Refused })
 }
 
-// JSON returns a value that annotations were read as, which can be written.
+// JSON encodes a value that was read from annotations. It always can be.
 func JSON(value any) string {
 	out, err := json.Marshal(value)
 	if err != nil {

@@ -169,7 +169,8 @@ func (c *Comparer) Find(asker string, in, out []routing.Path) (string, Verdict) 
 	return answer.text, answer.verdict
 }
 
-// Has reports whether a path matches the path of a request. The asker, an Ingress, pays for the steps.
+// Has reports whether a path matches the path of a request. The steps count against
+// the budget of the asker, an Ingress.
 func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
 	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return verdictOf(p.Matches(path))
@@ -181,8 +182,8 @@ func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
 	return verdictOf(c.has(p, path))
 }
 
-// Under reports whether a path matches some or all paths at and below a prefix. The asker pays for
-// the steps. Sure is false if this is not known, as may be for globs and regular expressions.
+// Under reports whether a path matches some or all paths at and below a prefix. The steps count
+// against the asker's budget. Sure is false if this is not known, as may be for globs and regular expressions.
 func (c *Comparer) Under(asker string, p, prefix routing.Path) (some, all, sure bool) {
 	if c.stepsLeft(asker) <= 0 {
 		return false, false, false

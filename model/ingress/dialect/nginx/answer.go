@@ -38,7 +38,7 @@ type Share struct {
 // A Cause is an annotation or a field of an Ingress, or what nginx does by itself.
 type Cause struct{ Ingress, Key string }
 
-// What nginx does by itself.
+// These causes are in nginx itself.
 const (
 	ByNormalising = "normal paths"        // it compares decoded paths, with one slash for several, and without dots
 	ByForwarded   = "forwarded"           // it believes X-Forwarded headers
@@ -56,7 +56,7 @@ const (
 	ByHeaders     = "headers"             // its own answers have no headers for other origins
 )
 
-// A Question is a request with what routing does not look at.
+// A Question is a request with its scheme and raw query.
 type Question struct {
 	routing.Request
 	Secure   bool   // over HTTPS
