@@ -19,7 +19,7 @@ type Rate struct {
 // Rates holds the rates of classes of calls, by name. The text form is "read=50/200,write=3/20".
 type Rates map[string]Rate
 
-// MarshalText is for encoding.TextMarshaler.
+// MarshalText implements encoding.TextMarshaler.
 func (r Rates) MarshalText() ([]byte, error) {
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(r)) {
@@ -29,7 +29,7 @@ func (r Rates) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(parts, ",")), nil
 }
 
-// UnmarshalText is for encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (r *Rates) UnmarshalText(text []byte) error {
 	out := Rates{}
 	for part := range strings.SplitSeq(string(text), ",") {

@@ -38,7 +38,7 @@ func (s *Router) findProvider(name string) (Provider, error) {
 		ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
 }
 
-// Capabilities is for the Provider interface. A class whose provider is missing gets those of the
+// Capabilities implements Provider. A class whose provider is missing gets those of the
 // first one; no load balancer is made with them.
 func (s *Router) Capabilities(class lb.Class) lb.Capabilities {
 	p, err := s.findProvider(class.Provider)
@@ -48,7 +48,7 @@ func (s *Router) Capabilities(class lb.Class) lb.Capabilities {
 	return p.Capabilities(class)
 }
 
-// Lookup is for the Provider interface.
+// Lookup implements Provider.
 func (s *Router) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	p, err := s.findProvider(q.Provider)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Router) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	return p.Lookup(ctx, q)
 }
 
-// Observe is for the Provider interface.
+// Observe implements Provider.
 func (s *Router) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	p, err := s.findProvider(key.Provider())
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Router) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observ
 	return p.Observe(ctx, key, deep)
 }
 
-// Active is for the Provider interface.
+// Active implements Provider.
 func (s *Router) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	p, err := s.findProvider(seen.Key.Provider())
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Router) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	return p.Active(ctx, seen)
 }
 
-// Apply is for the Provider interface.
+// Apply implements Provider.
 func (s *Router) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
@@ -86,7 +86,7 @@ func (s *Router) Apply(
 	return p.Apply(ctx, seen, step)
 }
 
-// Targets is for the Provider interface.
+// Targets implements Provider.
 func (s *Router) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
@@ -97,7 +97,7 @@ func (s *Router) Targets(
 	return p.Targets(ctx, key, group)
 }
 
-// SetTargets is for the Provider interface.
+// SetTargets implements Provider.
 func (s *Router) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {

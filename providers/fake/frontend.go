@@ -90,7 +90,7 @@ func (f *front) Stop() {
 	f.server.Close()
 }
 
-// Accept is for net.Listener. It adds TLS if the listener has it.
+// Accept implements net.Listener. It adds TLS if the listener has it.
 func (f *front) Accept() (net.Conn, error) {
 	conn, err := f.Listener.Accept()
 	if err != nil || f.Service().Listener.Protocol != routing.HTTPS {

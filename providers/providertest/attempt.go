@@ -43,13 +43,13 @@ func (a *attempt) runInGoroutine(f func()) {
 	<-done
 }
 
-// Helper is for T.
+// Helper implements T.
 func (a *attempt) Helper() {}
 
-// Context is for T.
+// Context implements T.
 func (a *attempt) Context() context.Context { return a.ctx }
 
-// Errorf is for T.
+// Errorf implements T.
 func (a *attempt) Errorf(format string, args ...any) {
 	said := fmt.Sprintf(format, args...)
 	if a.cleaning {
@@ -59,17 +59,17 @@ func (a *attempt) Errorf(format string, args ...any) {
 	a.failures = append(a.failures, said)
 }
 
-// Fatalf is for T.
+// Fatalf implements T.
 func (a *attempt) Fatalf(format string, args ...any) {
 	a.Errorf(format, args...)
 	runtime.Goexit()
 }
 
-// Skipf is for T.
+// Skipf implements T.
 func (a *attempt) Skipf(format string, args ...any) {
 	a.skipped = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-// Cleanup is for T.
+// Cleanup implements T.
 func (a *attempt) Cleanup(f func()) { a.cleanups = append(a.cleanups, f) }

@@ -69,12 +69,12 @@ func (p *Provider) Term() providers.Provider {
 // Close closes idle connections.
 func (p *Provider) Close() { p.reads.http.HTTPClient.CloseIdleConnections() }
 
-// Capabilities is for the Provider interface. It makes no calls.
+// Capabilities implements Provider. It makes no calls.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return p.known().model.Restrict(class)
 }
 
-// Lookup is for the Provider interface. It checks settings against the schemas of the provider.
+// Lookup implements Provider. It checks settings against the schemas of the provider.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	switch {
 	case p.known().at.IsZero():
@@ -97,7 +97,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	return facts, nil
 }
 
-// Observe is for the Provider interface.
+// Observe implements Provider.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	query := url.Values{"key": {string(key)}}
 	if deep {
@@ -115,7 +115,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	return out, nil
 }
 
-// Active is for the Provider interface.
+// Active implements Provider.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	var reply v1.Activity
 	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive,
@@ -123,14 +123,14 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 	return reply.Active, err
 }
 
-// Apply is for the Provider interface. The provider has its own observation.
+// Apply implements Provider. The provider has its own observation.
 func (p *Provider) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
 	return p.steps.apply(ctx, seen.Key, step)
 }
 
-// Targets is for the Provider interface.
+// Targets implements Provider.
 func (p *Provider) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
@@ -140,7 +140,7 @@ func (p *Provider) Targets(
 	return wire.DecodeHealth(reply), err
 }
 
-// SetTargets is for the Provider interface.
+// SetTargets implements Provider.
 func (p *Provider) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
@@ -152,7 +152,7 @@ func member(key lb.Key, group lb.GroupID) url.Values {
 	return url.Values{"key": {string(key)}, "group": {string(group)}}
 }
 
-// List is for the Provider interface. It sorts the keys.
+// List implements Provider. It sorts the keys.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	var reply v1.LoadBalancerList
 	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers,

@@ -60,7 +60,7 @@ type attempts struct {
 	next     http.RoundTripper
 }
 
-// RoundTrip is for http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := callOf(r.Context())
 	c.load.setRests(false)
