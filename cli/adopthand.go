@@ -64,7 +64,7 @@ func (v *sourceValue) String() string {
 	return v.of.From
 }
 
-// Set is for pflag.Value.
+// Set implements pflag.Value.
 func (v *sourceValue) Set(text string) error {
 	v.of.From, v.of.hand.arn, v.of.hand.tags = "", "", nil
 	kind, rest, _ := strings.Cut(text, ":")

@@ -136,7 +136,7 @@ func (r takeovers) odd() bool {
 	return slices.ContainsFunc(r.LoadBalancers, func(b foundBalancer) bool { return len(b.NotUnderstood) > 0 })
 }
 
-// Text is for output.Report.
+// Text implements output.Report.
 func (r takeovers) Text(colour output.Palette) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
@@ -236,5 +236,5 @@ func (f foundBalancer) lines() []string {
 	return out
 }
 
-// Markdown is for output.Report.
+// Markdown implements output.Report.
 func (r takeovers) Markdown() string { return "```\n" + r.Text(false) + "```\n" }

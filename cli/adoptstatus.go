@@ -22,7 +22,7 @@ type standing struct {
 	LoadBalancers []progress `json:"loadBalancers"`
 }
 
-// Text is for output.Report.
+// Text implements output.Report.
 func (s standing) Text(output.Palette) string {
 	if len(s.LoadBalancers) == 0 {
 		return "No load balancer is taken over, or was prepared for it.\n"
@@ -36,7 +36,7 @@ func (s standing) Text(output.Palette) string {
 	return b.String()
 }
 
-// Markdown is for output.Report.
+// Markdown implements output.Report.
 func (s standing) Markdown() string { return "```\n" + s.Text(false) + "```\n" }
 
 // about says how far load balancers are, or finishes those that were chosen.

@@ -66,7 +66,7 @@ type progress struct {
 	Key  lb.Key `json:"key"`
 	Name string `json:"name"`
 	adoption.Outcome
-	// Holders say whose its parts are.
+	// Holders are the owners of its resources, by their tags.
 	Holders []string `json:"holders,omitempty"`
 	// FormerClasses are the IngressClasses that the Ingresses had, each as a manifest in JSON.
 	FormerClasses []string `json:"formerClasses,omitempty"`

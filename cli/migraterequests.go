@@ -30,7 +30,7 @@ type judged struct {
 	Others      int `json:"others"` // of no path of these Ingresses
 	Undecided   int `json:"undecided"`
 	Unexplained int `json:"unexplained"`
-	// Unread are lines that are no request: those that the controller and nginx write about themselves are not counted.
+	// Unread counts lines that are not requests, besides those that the controller and nginx write about themselves.
 	Unread int `json:"unread"`
 	// Examples has one request of each kind, the worst first.
 	Examples []judgedRequest `json:"examples"`

@@ -49,7 +49,7 @@ type attestation struct {
 	Version   string `json:"version"`   // of Fairlead
 	Originals string `json:"originals"` // the digest of what the dialect makes of them
 	Written   string `json:"written"`   // that of the written manifests
-	// Classes of requests are the routes for each host on each port.
+	// Classes counts routes, for each host on each port.
 	Classes int `json:"classes"`
 	// Renamed has the names of classes that were written under a name of their own: the original ones.
 	Renamed classNames `json:"renamed,omitempty"`

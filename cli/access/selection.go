@@ -95,7 +95,7 @@ func (s *Selection) String() string {
 	return strings.Join(out, ",")
 }
 
-// Type is for pflag.
+// Type implements pflag.Value.
 func (s *Selection) Type() string { return "providers" }
 
 // IsDefault reports whether no provider was named.
@@ -185,7 +185,7 @@ type lives struct {
 	named map[string]clouds.Live
 }
 
-// Term is for clouds.Live.
+// Term implements clouds.Live.
 func (l lives) Term() providers.Provider {
 	if len(l.named) == 1 {
 		return l.named[l.first].Term()
@@ -197,7 +197,7 @@ func (l lives) Term() providers.Provider {
 	return providers.NewRouter(l.first, terms)
 }
 
-// Close is for clouds.Live.
+// Close implements clouds.Live.
 func (l lives) Close() {
 	for _, live := range l.named {
 		live.Close()
@@ -236,12 +236,12 @@ func (o offlines) of(name string) clouds.Offline {
 	return o.named[o.first] // no class is used that names a missing provider
 }
 
-// Capabilities is for clouds.Offline.
+// Capabilities implements clouds.Offline.
 func (o offlines) Capabilities(class lb.Class) lb.Capabilities {
 	return o.of(class.Provider).Capabilities(class)
 }
 
-// Lookup is for clouds.Offline.
+// Lookup implements clouds.Offline.
 func (o offlines) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	return o.of(q.Provider).Lookup(ctx, q)
 }

@@ -38,7 +38,7 @@ type Share struct {
 	// TargetGroup is one that others made, in place of a Service.
 	TargetGroup string `json:"targetGroup,omitempty"`
 	Weight      int32  `json:"weight"`
-	// Status is 503 if the Service has no targets.
+	// Status is 503 if the Service has no targets, else 0.
 	Status int `json:"status,omitempty"`
 }
 

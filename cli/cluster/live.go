@@ -28,7 +28,7 @@ type Live struct {
 
 var digits = regexp.MustCompile(`^\d+`)
 
-// Version is for Cluster. It leaves out the suffix that vendors append.
+// Version returns the version of the API server, such as 1.36, without the suffix that vendors append.
 func (l Live) Version(context.Context) (string, error) {
 	info, err := l.Discovery.ServerVersion()
 	if err != nil {
@@ -37,7 +37,7 @@ func (l Live) Version(context.Context) (string, error) {
 	return info.Major + "." + digits.FindString(info.Minor), nil
 }
 
-// Definition is for Cluster.
+// Definition returns a CustomResourceDefinition, or nil if it does not exist.
 func (l Live) Definition(ctx context.Context, name string) (map[string]any, error) {
 	out := &unstructured.Unstructured{}
 	out.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
@@ -52,7 +52,7 @@ func (l Live) Definition(ctx context.Context, name string) (map[string]any, erro
 	return out.Object, nil
 }
 
-// Classes is for Cluster.
+// Classes returns all IngressClasses.
 func (l Live) Classes(ctx context.Context) ([]networkingv1.IngressClass, error) {
 	var list networkingv1.IngressClassList
 	if err := l.Client.List(ctx, &list); err != nil {
@@ -61,7 +61,7 @@ func (l Live) Classes(ctx context.Context) ([]networkingv1.IngressClass, error) 
 	return list.Items, nil
 }
 
-// Webhooks is for Cluster.
+// Webhooks returns all validating and mutating webhooks.
 func (l Live) Webhooks(ctx context.Context) ([]Webhook, error) {
 	var validating admissionv1.ValidatingWebhookConfigurationList
 	if err := l.Client.List(ctx, &validating); err != nil {
@@ -87,7 +87,7 @@ func (l Live) Webhooks(ctx context.Context) ([]Webhook, error) {
 	return out, nil
 }
 
-// Answers is for Cluster.
+// Answers reports whether a Service exists, and whether it has a ready endpoint.
 func (l Live) Answers(
 	ctx context.Context, namespace, service string,
 ) (there, ready bool, err error) {
@@ -114,7 +114,7 @@ func (l Live) Answers(
 	return true, found.Spec.Type == corev1.ServiceTypeExternalName, nil
 }
 
-// Leases is for Cluster.
+// Leases returns the namespaces in which a lease of this name is held.
 func (l Live) Leases(ctx context.Context, name string) ([]string, error) {
 	var list coordinationv1.LeaseList
 	if err := l.Client.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
@@ -129,7 +129,7 @@ func (l Live) Leases(ctx context.Context, name string) ([]string, error) {
 	return out, nil
 }
 
-// IsAllowed is for Cluster.
+// IsAllowed reports whether the caller has a permission.
 func (l Live) IsAllowed(
 	ctx context.Context, what authorizationv1.ResourceAttributes,
 ) (bool, error) {

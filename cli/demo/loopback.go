@@ -26,7 +26,7 @@ const (
 // A loopback is a cloud on this machine that sends requests to the address that pods listen at.
 type loopback struct{ clouds.Local }
 
-// Apply is for the Provider interface.
+// Apply implements Provider.
 func (l loopback) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
@@ -48,7 +48,7 @@ func refusal(err error) error {
 	return err
 }
 
-// SetTargets is for the Provider interface.
+// SetTargets implements Provider.
 func (l loopback) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {

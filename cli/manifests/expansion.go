@@ -17,8 +17,8 @@ const mostExpanded = 8 << 20
 // nodeSize is what a node counts besides its text. A node takes more memory than its text.
 const nodeSize = 16
 
-// A Budget is what the aliases of all files that a command reads may add to their text. The zero
-// value is a whole one.
+// A Budget limits the text that YAML aliases add, over all files of a command. The zero value has
+// nothing spent.
 type Budget struct{ used int }
 
 // take uses the budget for the aliases of a document, and replaces none. It fails if too little is

@@ -132,10 +132,10 @@ func (l *lease) checkHeld() error {
 // eventsOf gives the election the recorders for its events.
 type eventsOf struct{ to record.EventBroadcaster }
 
-// GetEventRecorderFor is for recorder.Provider.
+// GetEventRecorderFor implements recorder.Provider.
 func (e eventsOf) GetEventRecorderFor(name string) record.EventRecorder {
 	return e.to.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name})
 }
 
-// GetEventRecorder is for recorder.Provider. An election records events of the older kind.
+// GetEventRecorder implements recorder.Provider. An election records events of the older kind.
 func (e eventsOf) GetEventRecorder(string) recorder.EventRecorder { return nil }

@@ -67,7 +67,7 @@ type warner struct {
 // warning is the code of warnings for people: RFC 9111, section 5.5.
 const warning = 299
 
-// HandleWarningHeader is for rest.WarningHandler.
+// HandleWarningHeader implements rest.WarningHandler.
 func (w *warner) HandleWarningHeader(code int, _, text string) {
 	if code != warning {
 		return
@@ -87,7 +87,7 @@ type progress struct {
 // NeedLeaderElection is false: a replica that waits for the lease logs that, too.
 func (progress) NeedLeaderElection() bool { return false }
 
-// Start is for manager.Runnable.
+// Start implements manager.Runnable.
 func (c progress) Start(ctx context.Context) error {
 	if !c.manager.GetCache().WaitForCacheSync(ctx) {
 		return nil

@@ -32,7 +32,7 @@ type Located struct {
 	ID string
 }
 
-// A Rule is what findings have in common.
+// A Rule is a reason of findings, with its meaning and remedy.
 type Rule struct{ ID, Meaning, Remedy string }
 
 // Reasons are the rules of diagnostics.

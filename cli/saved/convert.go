@@ -79,7 +79,7 @@ func actionOf(a routing.Action) action {
 	return out
 }
 
-// Table returns the table of a printed one. A client for signing in has no secret.
+// Table converts a printed table back. Client secrets are missing.
 func (t Table) Table() (*precedence.Table, error) {
 	c := routing.Config{Key: t.Key, Protection: t.Protection, HostsOwned: t.HostsOwned}
 	c.Settings.Scheme, c.Settings.SecurityGroups = t.Scheme, t.SecurityGroups

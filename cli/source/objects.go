@@ -164,7 +164,7 @@ func Listed(paths []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Again returns the same input, to be read once more: the bound of aliases is that of one reading.
+// Again returns the input for another reading, with a new budget for aliases.
 func (in Input) Again() Input {
 	in.budget = new(manifests.Budget)
 	return in
@@ -278,7 +278,7 @@ func (c *classNames) used() []string {
 	return c.names
 }
 
-// String is for pflag.
+// String implements pflag.Value.
 func (c *classNames) String() string {
 	if !c.given {
 		return flagvalue.NoName
@@ -286,7 +286,7 @@ func (c *classNames) String() string {
 	return strings.Join(c.names, ",")
 }
 
-// Set is for pflag.
+// Set implements pflag.Value.
 func (c *classNames) Set(value string) error {
 	if value == flagvalue.NoName {
 		*c = classNames{}
@@ -305,5 +305,5 @@ func (c *classNames) Set(value string) error {
 	return nil
 }
 
-// Type is for pflag.
+// Type implements pflag.Value.
 func (c *classNames) Type() string { return "name" }
