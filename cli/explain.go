@@ -186,7 +186,7 @@ func compileFor(
 	return compilation{all, !in.FromFiles(), programs, diagnostics, program.Bindings(all, options, in.FromFiles()), problems, places}, err
 }
 
-// What begins the name of an object in place of a URL.
+// These begin the name of an object in place of a URL.
 const (
 	bindingKind = "targetgroupbinding/"
 	ingressKind = "ingress/"

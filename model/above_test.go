@@ -63,7 +63,7 @@ func edge(miss string, ingresses ...*networkingv1.Ingress) ingress.Objects {
 	return o
 }
 
-// What is for any host is said again for each host below a wildcard of another namespace. Where
+// Routes for any host are repeated for each host below a wildcard of another namespace. Where
 // that is too much, the change that makes it so is taken back, and what others are served stays.
 func TestAWildcardAboveOthersTakesNothingFromThem(t *testing.T) {
 	const hosts, paths = 101, 100 // more than 10,000 in all

@@ -72,7 +72,7 @@ func (v *MemberBackends) settingsOf(service Name, field string) settings.Values 
 			all = map[string]string{}
 		}
 		maps.Copy(all, read.asked)
-		// What is wrong with the annotations of the Ingress was reported.
+		// Mistakes in the annotations of the Ingress were reported.
 		merged, _ := settings.Read(all, &v.pool.class.LoadBalancerClassSpec, true)
 		out.TargetType, out.Protocol, out.Version = merged.TargetType, merged.Protocol, merged.Version
 		out.NodeLabels = merged.NodeLabels

@@ -1,7 +1,7 @@
 // Package nginx reads Ingresses that were written for ingress-nginx. Facts about it are from its last source, dbb11b92d of 20 March
 // 2026, which comments name by file, some below internal/ingress.
 //
-// What one Ingress means depends on all others: a World has the servers and locations of nginx for all of them, answers requests
+// The meaning of an Ingress depends on all others: a World has the servers and locations of nginx for all of them, answers requests
 // as nginx does, and writes each Ingress in Fairlead's own words.
 package nginx
 
