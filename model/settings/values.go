@@ -34,7 +34,6 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 		if s == nil || s.put == nil {
 			continue
 		}
-		to := &Values{}
 		switch {
 		case !s.Allows(c, value):
 			forbidden = append(forbidden, s)
@@ -44,17 +43,16 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 				fmt.Sprintf("it has %d bytes, and an annotation has at most %d", len(value), s.longest())})
 			continue
 		case s.About.Whole() && !whole:
-			to, given.Uncounted = &uncounted, &uncounted
+			given.Uncounted = &uncounted
+			if err := s.read(&uncounted, value); err != nil {
+				found = append(found, s.invalid(value, err))
+			}
 		default:
 			said[s] = value
 		}
-		if err := s.read(to, value); err != nil {
-			delete(said, s)
-			found = append(found, Finding{name, diag.Error, diag.AnnotationInvalid,
-				fmt.Sprintf("%s: %s", diag.Quote(value), err)})
-		}
 	}
-	given.complete(said, c)
+	found = append(found, given.complete(said, c)...)
+	slices.SortStableFunc(found, func(a, b Finding) int { return strings.Compare(a.Annotation, b.Annotation) })
 	found = slices.Concat(found,
 		setTwice(TargetGroupAttributes, said[Of(TargetGroupAttributes)], given.GroupAttributes),
 		setTwice(LoadBalancerAttributes, said[Of(LoadBalancerAttributes)], given.BalancerAttributes),
@@ -68,31 +66,52 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 	return given, found
 }
 
-// complete stores the values in force: those of the Ingress, those of the class, or the defaults.
-func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClassSpec) {
+// complete stores the values in force: those of the Ingress, those of the class, or the defaults. It removes what the Ingress says
+// that cannot be read, and returns it.
+func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClassSpec) (found []Finding) {
 	for i := range Table {
 		s := &Table[i]
 		if s.put == nil {
 			continue
 		}
-		if s.ofHealthCheck() {
-			if value, is := said[s]; is {
-				if v.HealthAsked == nil {
-					v.HealthAsked = map[string]string{}
-				}
-				v.HealthAsked[s.Annotation] = value
+		text, is := said[s]
+		value := s.inForce(text, c)
+		counts := is && value == text && !s.ofHealthCheck()
+		if is {
+			to, before := &Values{}, *v
+			if counts { // it is read once, as some are long
+				to = v
 			}
-			continue
+			if err := s.read(to, text); err != nil {
+				delete(said, s)
+				*v, is, counts, value = before, false, false, s.inForce("", c)
+				found = append(found, s.invalid(text, err))
+			}
 		}
-		value := s.value(said[s], c)
-		if s.BalancerAttribute != "" {
-			value = said[s] // the class sets its attributes directly
-		}
-		if value != "" {
-			// every value was checked: the class's by Validate, the default by a test
-			_ = s.put(v, value)
+		switch {
+		case s.ofHealthCheck() && is:
+			if v.HealthAsked == nil {
+				v.HealthAsked = map[string]string{}
+			}
+			v.HealthAsked[s.Annotation] = text
+		case !s.ofHealthCheck() && !counts && value != "":
+			_ = s.put(v, value) // it was checked: that of the class by Validate, the default by a test
 		}
 	}
+	return found
+}
+
+// inForce returns the value that holds for an Ingress with the value said. The class sets attributes of load balancers directly.
+func (s *Setting) inForce(said string, c *v1alpha1.LoadBalancerClassSpec) string {
+	if s.BalancerAttribute != "" {
+		return said
+	}
+	return s.value(said, c)
+}
+
+// invalid returns the finding about a value that cannot be read.
+func (s *Setting) invalid(value string, err error) Finding {
+	return Finding{s.Annotation, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%s: %s", diag.Quote(value), err)}
 }
 
 // refusal returns the finding about an annotation that the class forbids.
