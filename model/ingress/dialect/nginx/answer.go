@@ -213,13 +213,14 @@ func (w *World) serve(q Question, uri, host string, l *location, out Answer) Ans
 		out.Status, out.Location = r.code, r.url
 		return out.by(m, Prefix+r.key)
 	}
-	newURI, query, status := uri, q.RawQuery, 0
+	quoted := strings.ContainsAny(q.Path, "%+")
 	if l.rewrites() {
 		out = out.by(m, Prefix+"rewrite-target")
-		newURI, query, status = l.rewrite(uri, query, strings.ContainsAny(q.Path, "%+"))
-		if status != 0 {
-			out.Status, out.Location = status, newURI
-			return out
+		if isURL(m.rewrite) {
+			if location, is := l.rewrite(uri, q.RawQuery, quoted); is {
+				out.Status, out.Location = 302, location
+				return out
+			}
 		}
 	}
 	if w.exempt(l) {
@@ -242,9 +243,11 @@ func (w *World) serve(q Question, uri, host string, l *location, out Answer) Ans
 	}
 	out.Host, out.Target = w.host(q), q.target()
 	if l.rewrites() {
-		out.Target = escaped(newURI)
-		if query != "" {
-			out.Target += "?" + query
+		if rewritten, is := l.rewrite(uri, "", quoted); is {
+			uri = rewritten
+		}
+		if out.Target = escaped(uri); q.RawQuery != "" {
+			out.Target += "?" + q.RawQuery
 		}
 	}
 	if m.host != "" {
@@ -430,39 +433,45 @@ func (q Question) cookie(name string) (string, bool) {
 	return "", false
 }
 
-// rewrite replaces a path. A status is that of a redirect to the new text. Quoted: the path was sent with a % or a +.
-func (l *location) rewrite(uri, query string, quoted bool) (newURI, newQuery string, status int) {
+// rewrite returns what a path is rewritten to; false if it does not match. A URL has the query, too. Quoted: the path was sent with a %
+// or a +.
+func (l *location) rewrite(uri, query string, quoted bool) (to string, matches bool) {
 	if l.replaces == nil {
 		l.replaces, _ = regexp.Compile("(?i)" + l.text)
 	}
 	if l.replaces == nil {
-		return uri, query, 0
+		return "", false
 	}
 	at := l.replaces.FindStringSubmatchIndex(uri)
 	if at == nil {
-		return uri, query, 0
+		return "", false
 	}
-	to := isURL(l.of.rewrite)
-	target := digit.ReplaceAllStringFunc(l.of.rewrite, func(name string) string {
-		i := 2 * int(name[1]-'0')
+	redirects := isURL(l.of.rewrite)
+	parts := strings.Split(l.of.rewrite, "$")
+	for i, part := range parts {
 		switch {
-		case i >= len(at) || at[i] < 0:
-			return ""
-		case to && quoted:
-			return escapedAs(inRedirects, uri[at[i]:at[i+1]])
+		case i == 0:
+			to = part
+		case part == "" || part[0] < '0' || part[0] > '9':
+			to += "$" + part
+		default:
+			group := ""
+			if n := 2 * int(part[0]-'0'); n < len(at) && at[n] >= 0 {
+				group = uri[at[n]:at[n+1]]
+			}
+			if redirects && quoted {
+				group = escapedAs(inRedirects, group)
+			}
+			to += group + part[1:]
 		}
-		return uri[at[i]:at[i+1]]
-	})
-	if to {
-		if quoted {
-			target = unescaped(target)
-		}
-		if query != "" {
-			target += "?" + query
-		}
-		return target, "", 302
 	}
-	return target, query, 0
+	if redirects && quoted {
+		to = unescaped(to)
+	}
+	if redirects && query != "" {
+		to += "?" + query
+	}
+	return to, true
 }
 
 // inRedirects has the visible characters that nginx escapes in the groups of a redirect if the path was sent with escapes

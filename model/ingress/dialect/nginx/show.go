@@ -354,12 +354,15 @@ func (w *World) onlyInTheClear(ingress, host string) bool {
 	return r != nil && !r.overHTTPS(host)
 }
 
+// readPercent reads a text with % as one with %25.
+var readPercent = strings.NewReplacer("%25", "%", "%", "\x01")
+
 // asSent returns a path in which what is read of an Ingress has the place of what stands in it: with the characters that paths of
 // Ingresses cannot have as clients send them, and without any other that is encoded.
 func (w *World) asSent(q Question) string {
 	path := q.Path
 	if w.serverOf(strings.TrimSuffix(q.Hostname(), ".")).regex {
-		return strings.NewReplacer("%25", "%", "%", "\x01").Replace(path) // a text with % is read as one with %25
+		return readPercent.Replace(path)
 	}
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
