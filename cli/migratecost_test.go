@@ -60,7 +60,7 @@ func TestMigrateCostsLittleMoreThanAPlan(t *testing.T) {
 		ingresses, namespaces int
 		most                  float64 // times those of plan
 		each                  float64 // for an Ingress
-	}{"within the quotas": {120, 12, 1.15, 8_400}, "beyond a quota": {120, 1, 1.38, 12_400}} {
+	}{"within the quotas": {120, 12, 1.15, 7_400}, "beyond a quota": {120, 1, 1.38, 10_800}} {
 		t.Run(what, func(t *testing.T) {
 			file := manyForNGINX(t, c.ingresses, c.namespaces)
 			plan := allocations(t, "plan", "--from", "nginx", "--provider", "aws", "-f", file)
