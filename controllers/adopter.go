@@ -195,7 +195,7 @@ func (a *Adopter) sights(o ingress.Objects, options ingress.ClassOptions) (out [
 			continue
 		}
 		one := sight{Snapshot: s, theirs: o.Dialects[s.Key.Class()] != ""}
-		one.finalizer = slices.ContainsFunc(s.Ingresses, adoption.Holds)
+		one.finalizer = slices.ContainsFunc(s.Ingresses, adoption.HasFinalizer)
 		only := s.Class.Adoption.Only
 		one.chosen = len(only) == 0 || slices.ContainsFunc(only, func(stack string) bool { return adopt.IsOfKey(stack, s.Key) })
 		one.served = meta.IsStatusConditionTrue(a.Records.Get(s.Key).Conditions, v1alpha1.ConditionProgrammed)

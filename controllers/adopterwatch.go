@@ -33,7 +33,7 @@ func (a *Adopter) watch(ctx context.Context, wake chan<- struct{}) {
 	}
 	on(ctx, a.Informers, &networkingv1.IngressClass{}, func(_, _ any) { poke() })
 	on(ctx, a.Informers, &networkingv1.Ingress{}, func(before, after any) {
-		if isHeld(after) && !isHeld(before) {
+		if hasTheirFinalizer(after) && !hasTheirFinalizer(before) {
 			poke()
 		}
 	})
@@ -51,10 +51,10 @@ func (a *Adopter) watch(ctx context.Context, wake chan<- struct{}) {
 	})
 }
 
-// isHeld reports whether an object is an Ingress with a finalizer of the other controller.
-func isHeld(o any) bool {
+// hasTheirFinalizer reports whether an object is an Ingress with a finalizer of the other controller.
+func hasTheirFinalizer(o any) bool {
 	ing, is := o.(*networkingv1.Ingress)
-	return is && adoption.Holds(ing)
+	return is && adoption.HasFinalizer(ing)
 }
 
 // on calls a function when an object of a kind is created, with nil before, or changes, until the context ends. Passes find

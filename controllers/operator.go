@@ -211,7 +211,7 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 		Cache: m.GetClient(), Server: m.GetAPIReader(), Directory: cluster.NewDependencies(),
 		Secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),
 		Pods:    cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
-		Records: records.NewCache(store, o.ReadOnly), Judged: &cluster.CertificateCache{},
+		Records: records.NewCache(store, o.ReadOnly), Certificates: &cluster.CertificateCache{},
 		Adoptions: records.NewAdoptionStore(m.GetAPIReader(), m.GetClient(), o.Namespace).InTerm(o.CheckLease),
 		Scope:     o.Namespace, Options: o.Classes, Paused: o.Paused, Grace: o.VanishedGrace,
 	}

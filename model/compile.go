@@ -90,8 +90,8 @@ func certificatesOf(f lb.Facts, known record.Record) ingress.Certificates {
 	if out.Unread != "" {
 		out.Recall(known)
 	}
-	for _, c := range f.Held {
-		out.Held = append(out.Held, routing.Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind})
+	for _, c := range f.Imported {
+		out.Imported = append(out.Imported, routing.Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind})
 	}
 	return out
 }

@@ -11,48 +11,48 @@ import (
 // certificate or client of each Secret, and the choices for hosts, if the Secret or the cloud can
 // no longer be read.
 
-// Held returns the certificate of each Secret, by the name of the Secret: the compiled one or,
-// until it is in the cloud, the recorded one.
-func Held(compiled lb.LoadBalancer, seen *lb.Observed,
+// CertificatesOfSecrets returns the certificate of each Secret, by the name of the Secret: the
+// compiled one or, until it is in the cloud, the recorded one.
+func CertificatesOfSecrets(compiled lb.LoadBalancer, seen *lb.Observed,
 	before map[string]lb.CertificateID) map[string]lb.CertificateID {
-	held := map[string]lb.CertificateID{}
+	has := map[string]lb.CertificateID{}
 	for _, c := range compiled.Certificates {
 		for _, secret := range c.Secrets {
 			for _, id := range []lb.CertificateID{c.ID, before[secret]} {
 				if seen.Certificate(id) != nil {
-					held[secret] = id
+					has[secret] = id
 					break
 				}
 			}
 		}
 	}
-	return held
+	return has
 }
 
 // Clients returns the sign-in client of each Secret, by the name of the Secret: the compiled one
 // or, until it is in the cloud, the recorded one.
 func Clients(compiled lb.LoadBalancer, seen *lb.Observed,
 	before map[string]string) map[string]string {
-	has := map[string]bool{} // clients
+	inUse := map[string]bool{} // clients
 	for i := range seen.Listeners {
 		l := seen.Listeners[i].Plain()
 		for a := range l.SignIns() {
-			has[a.ClientID] = true
+			inUse[a.ClientID] = true
 		}
 	}
-	held := map[string]string{}
+	has := map[string]string{}
 	const longest = 256 // bytes; the records have to fit into one object
 	for i := range compiled.Listeners {
 		for a := range compiled.Listeners[i].SignIns() {
 			for _, client := range []string{a.ClientID, before[a.Secret]} {
-				if a.Secret != "" && has[client] && len(client) <= longest {
-					held[a.Secret] = client
+				if a.Secret != "" && inUse[client] && len(client) <= longest {
+					has[a.Secret] = client
 					break
 				}
 			}
 		}
 	}
-	return held
+	return has
 }
 
 // CloudCertificates returns the certificates on listeners that are not from Secrets, with the hosts

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-func TestHeld(t *testing.T) {
+func TestCertificatesOfSecrets(t *testing.T) {
 	type ids = map[string]lb.CertificateID
 	brings := func(id lb.CertificateID, secrets ...string) lb.Certificate {
 		return lb.Certificate{ID: id, Secrets: secrets}
@@ -33,7 +33,7 @@ func TestHeld(t *testing.T) {
 			for _, id := range c.seen {
 				seen.Certificates = append(seen.Certificates, lb.ObservedCertificate{Certificate: lb.Certificate{ID: id}})
 			}
-			if diff := cmp.Diff(c.want, Held(lb.LoadBalancer{Certificates: c.compiled}, seen, c.before)); diff != "" {
+			if diff := cmp.Diff(c.want, CertificatesOfSecrets(lb.LoadBalancer{Certificates: c.compiled}, seen, c.before)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})

@@ -40,11 +40,11 @@ func AddToBoth(a, b *ingress.Objects, missing []string) {
 	a.Secrets = append(a.Secrets, all.Secrets[known:]...)
 	b.Secrets = append(b.Secrets, all.Secrets[known:]...)
 	for _, o := range []*ingress.Objects{a, b} {
-		o.Judged = maps.Clone(o.Judged)
-		if o.Judged == nil {
-			o.Judged = map[*corev1.Secret]ingress.SecretCertificate{}
+		o.Certificates = maps.Clone(o.Certificates)
+		if o.Certificates == nil {
+			o.Certificates = map[*corev1.Secret]ingress.SecretCertificate{}
 		}
-		maps.Copy(o.Judged, judged)
+		maps.Copy(o.Certificates, judged)
 	}
 }
 

@@ -107,14 +107,14 @@ func TestAPlaceholderIsReadAsACertificate(t *testing.T) {
 func TestPlaceholdersAreNotParsed(t *testing.T) {
 	known := &corev1.Secret{}
 	a := &ingress.Objects{Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")},
-		Judged: map[*corev1.Secret]ingress.SecretCertificate{known: {}}}
+		Certificates: map[*corev1.Secret]ingress.SecretCertificate{known: {}}}
 	b := &ingress.Objects{}
-	before := a.Judged
+	before := a.Certificates
 	AddToBoth(a, b, nil)
-	if _, is := a.Judged[known]; !is || len(a.Judged) != 2 || len(b.Judged) != 1 || len(before) != 1 {
-		t.Errorf("known are %v and %v, and before %v", a.Judged, b.Judged, before)
+	if _, is := a.Certificates[known]; !is || len(a.Certificates) != 2 || len(b.Certificates) != 1 || len(before) != 1 {
+		t.Errorf("known are %v and %v, and before %v", a.Certificates, b.Certificates, before)
 	}
-	if got := b.Judged[b.Secrets[0]]; !slices.Equal(got.Hosts, []routing.Host{"a.com"}) {
+	if got := b.Certificates[b.Secrets[0]]; !slices.Equal(got.Hosts, []routing.Host{"a.com"}) {
 		t.Errorf("the certificate is for %v", got.Hosts)
 	}
 }

@@ -61,8 +61,8 @@ func (o Outcome) NeedsAnnotationRemoved() bool {
 	return slices.ContainsFunc(o.Switch, func(text string) bool { return strings.Contains(text, "its annotation "+classAnnotation) })
 }
 
-// Holds reports whether the controller has put its finalizer on an Ingress.
-func Holds(ing *networkingv1.Ingress) bool {
+// HasFinalizer reports whether the controller has put its finalizer on an Ingress.
+func HasFinalizer(ing *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(ing.Finalizers, func(f string) bool {
 		return f == singleFinalizer || strings.HasPrefix(f, groupFinalizer)
 	})

@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 		r.forget(ctx, name)
 		r.released.Delete(name)
 		r.failures.Delete(name)
-		r.Book.Judge(name.Namespace, name.Name, false)
+		r.Book.SetDecided(name.Namespace, name.Name, false)
 		return reconcile.Result{}, nil
 	case b == nil:
 		return r.vanish(ctx, name, memory)
@@ -95,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 		r.gone.Delete(name)
 		result, err := r.decide(ctx, b, memory)
 		if err == nil {
-			r.Book.Judge(name.Namespace, name.Name, true)
+			r.Book.SetDecided(name.Namespace, name.Name, true)
 		}
 		return result, err
 	}
@@ -169,7 +169,7 @@ func (r *Reconciler) serve(ctx context.Context, b *alb.TargetGroupBinding, befor
 	return reconcile.Result{RequeueAfter: r.Interval}, nil
 }
 
-// accept remembers the version of a binding that is served, and then holds the binding. Where the version is the
+// accept remembers the version of a binding that is served, and then adds the finalizer. Where the version is the
 // one that was accepted last, with a class that is missing or with a mistake, nothing is new to remember.
 func (r *Reconciler) accept(ctx context.Context, b *alb.TargetGroupBinding, claim *bindings.Claim) error {
 	err := r.Memories.change(ctx, client.ObjectKeyFromObject(b), func(before *memory) (*memory, error) {
@@ -184,7 +184,7 @@ func (r *Reconciler) accept(ctx context.Context, b *alb.TargetGroupBinding, clai
 	if err != nil {
 		return err
 	}
-	return r.hold(ctx, b)
+	return r.addFinalizer(ctx, b)
 }
 
 // addProblems adds what is wrong with the targets of a binding.
@@ -363,7 +363,7 @@ func (r *Reconciler) claim(ctx context.Context, b *alb.TargetGroupBinding, memor
 		return claim, group, err
 	}
 	before := claim.OrLast(classes, labels, &memory.Last)
-	before.Held = before.Group == memory.Group
+	before.HasEndpoints = before.Group == memory.Group
 	group, err = r.settle(ctx, &before, classes)
 	if err != nil || before.Refused == nil {
 		return before, group, err
@@ -417,7 +417,7 @@ func (r *Reconciler) claimOf(ctx context.Context, b *alb.TargetGroupBinding,
 		return bindings.NewClaim(b, classes, namespace.Labels, nil), namespace.Labels, nil
 	}
 	claim := bindings.NewClaim(b, classes, namespace.Labels, &memory.Last)
-	claim.Held = memory.Group == claim.Group
+	claim.HasEndpoints = memory.Group == claim.Group
 	return claim, namespace.Labels, nil
 }
 

@@ -26,8 +26,8 @@ import (
 // This file writes to bindings: a finalizer, and a condition. Patches carry no field of the spec, which may have
 // fields that this version does not know.
 
-// hold adds the finalizer, before there are targets to leave.
-func (r *Reconciler) hold(ctx context.Context, b *alb.TargetGroupBinding) error {
+// addFinalizer adds the finalizer, before there are targets to leave.
+func (r *Reconciler) addFinalizer(ctx context.Context, b *alb.TargetGroupBinding) error {
 	if controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer) {
 		return nil
 	}

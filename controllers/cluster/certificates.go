@@ -13,7 +13,7 @@ import (
 // chain takes milliseconds, and several load balancers can use one Secret: each version of a Secret
 // is parsed once. Keys are not kept.
 
-// CertificateCache holds judgements by the version of the Secret.
+// CertificateCache has certificates by the version of the Secret.
 type CertificateCache struct {
 	mu   sync.Mutex
 	kept map[secretVersion]ingress.SecretCertificate
@@ -24,36 +24,36 @@ type secretVersion struct {
 	version string
 }
 
-// mostJudgements is the limit of kept judgements. With more Secrets some are parsed again.
-const mostJudgements = 1000
+// mostCertificates is the limit of kept certificates. With more Secrets some are parsed again.
+const mostCertificates = 1000
 
-// JudgementsOf returns the judgements of Secrets with certificates.
-func (j *CertificateCache) JudgementsOf(
+// CertificatesOf returns the certificates in Secrets.
+func (c *CertificateCache) CertificatesOf(
 	objects []*corev1.Secret,
 ) map[*corev1.Secret]ingress.SecretCertificate {
 	out := make(map[*corev1.Secret]ingress.SecretCertificate, len(objects))
 	for _, s := range objects {
 		if len(s.Data[corev1.TLSCertKey]) > 0 {
-			out[s] = j.judgementOf(s)
+			out[s] = c.certificateOf(s)
 		}
 	}
 	return out
 }
 
-func (j *CertificateCache) judgementOf(s *corev1.Secret) ingress.SecretCertificate {
+func (c *CertificateCache) certificateOf(s *corev1.Secret) ingress.SecretCertificate {
 	of := secretVersion{s.UID, s.ResourceVersion}
-	j.mu.Lock()
-	known, ok := j.kept[of]
-	j.mu.Unlock()
+	c.mu.Lock()
+	known, ok := c.kept[of]
+	c.mu.Unlock()
 	if ok {
 		return known
 	}
-	judged := ingress.ReadCertificate(s)
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.kept == nil || len(j.kept) >= mostJudgements {
-		j.kept = map[secretVersion]ingress.SecretCertificate{}
+	read := ingress.ReadCertificate(s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept == nil || len(c.kept) >= mostCertificates {
+		c.kept = map[secretVersion]ingress.SecretCertificate{}
 	}
-	j.kept[of] = judged
-	return judged
+	c.kept[of] = read
+	return read
 }

@@ -100,7 +100,7 @@ func NewGatherer(c client.Client) *gather.Gatherer {
 		Pods:         cluster.NewPodReader(c, false),
 		Records:      records.NewCache(records.NewStore(c, c, ""), false),
 		Adoptions:    records.NewAdoptionStore(c, c, ""),
-		Judged:       &cluster.CertificateCache{},
+		Certificates: &cluster.CertificateCache{},
 		Unconfirmed:  func(lb.Key) bool { return false },
 	}
 }

@@ -19,7 +19,7 @@ type Gatherer struct {
 	Secrets cluster.SecretReader
 	// Expectations reads the expectations of classes.
 	Expectations *expectations.Reader
-	Judged       *cluster.CertificateCache
+	Certificates *cluster.CertificateCache
 	Pods         cluster.PodReader
 	Directory    *cluster.Dependencies
 	Records      *records.Cache

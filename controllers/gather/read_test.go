@@ -106,7 +106,7 @@ func TestADoubtIsReadAnew(t *testing.T) {
 	cache, server := &countingReader{}, &countingReader{}
 	doubted := false
 	g := &Gatherer{
-		Cache: cache, Server: server, Unconfirmed: func(lb.Key) bool { return doubted }, Judged: &cluster.CertificateCache{}, Directory: cluster.NewDependencies(),
+		Cache: cache, Server: server, Unconfirmed: func(lb.Key) bool { return doubted }, Certificates: &cluster.CertificateCache{}, Directory: cluster.NewDependencies(),
 		Records: records.NewCache(nothing{}, false), Pods: cluster.NewPodReader(cache, false), Secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
 	}
 	for i, doubts := range []bool{false, true, false} {

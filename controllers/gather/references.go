@@ -71,7 +71,7 @@ func (g *Gatherer) named(ctx context.Context, named References, o *ingress.Objec
 	for i, s := range o.Secrets {
 		o.Secrets[i] = ingress.ShortenSecret(s)
 	}
-	o.Judged = g.Judged.JudgementsOf(o.Secrets)
+	o.Certificates = g.Certificates.CertificatesOf(o.Secrets)
 	return nil
 }
 

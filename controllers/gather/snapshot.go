@@ -37,8 +37,8 @@ type Snapshot struct {
 	// Vanished are the members that are still served after their Ingresses were removed without the
 	// operator, by namespace/name.
 	Vanished map[string]record.Vanishing
-	// Unheld has the failures to add the finalizer to Ingresses; nil if there is none.
-	Unheld error
+	// FinalizerErr has the failures to add the finalizer to Ingresses; nil if there is none.
+	FinalizerErr error
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
 	// Adoption is the record of a load balancer that is taken over; nil if it is not.

@@ -60,7 +60,7 @@ func clusterOf(t *testing.T, objects ...client.Object) client.WithWatch {
 func gathererOf(c client.Client, of map[lb.Key]records.Record) *Gatherer {
 	return &Gatherer{
 		Cache: c, Server: c, Directory: cluster.NewDependencies(), Expectations: expectations.NewReader(c, nil, nil),
-		Secrets: cluster.NewSecretReader(cluster.SecretsAll, c, c), Judged: &cluster.CertificateCache{}, Pods: cluster.NewPodReader(c, false),
+		Secrets: cluster.NewSecretReader(cluster.SecretsAll, c, c), Certificates: &cluster.CertificateCache{}, Pods: cluster.NewPodReader(c, false),
 		Records: records.NewCache(loaded{of: of}, false), Unconfirmed: func(lb.Key) bool { return false },
 	}
 }
@@ -209,13 +209,13 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 func TestASnapshotSaysWhichSecretsMayBeRead(t *testing.T) {
 	c := clusterOf(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "tls"}, Data: map[string][]byte{corev1.TLSCertKey: []byte("x")}})
 	ing := asking(func(ing *networkingv1.Ingress) { ing.Spec.TLS = []networkingv1.IngressTLS{{SecretName: "tls"}} })
-	for mode, judged := range map[cluster.SecretsMode]int{cluster.SecretsAll: 1, cluster.SecretsNone: 0} {
+	for mode, parsed := range map[cluster.SecretsMode]int{cluster.SecretsAll: 1, cluster.SecretsNone: 0} {
 		g := gathererOf(c, nil)
 		g.Secrets = cluster.NewSecretReader(mode, c, c)
 		var o ingress.Objects
 		err := g.references(t.Context(), webKey, map[string]*networkingv1.Ingress{"shop/web": ing}, record.Record{}, &o)
-		if err != nil || len(o.Judged) != judged || (o.SecretsWithheld == "") != (mode == cluster.SecretsAll) {
-			t.Errorf("%s: %d certificates are judged, withheld is %q, error %v", mode, len(o.Judged), o.SecretsWithheld, err)
+		if err != nil || len(o.Certificates) != parsed || (o.SecretsWithheld == "") != (mode == cluster.SecretsAll) {
+			t.Errorf("%s: %d certificates are parsed, withheld is %q, error %v", mode, len(o.Certificates), o.SecretsWithheld, err)
 		}
 	}
 }

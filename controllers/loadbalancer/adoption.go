@@ -47,9 +47,9 @@ func (r *Reconciler) forgetIfAdopted(g *gather.Snapshot) {
 	}
 }
 
-// hold changes neither the load balancer nor its Ingresses, and reports why. One that was given back is forgotten. Targets
-// are registered until then, as under a pause: Pods come and go, and the other controller does not run.
-func (r *Reconciler) hold(ctx context.Context, g *gather.Snapshot) error {
+// reportAdoption reports why neither the load balancer nor its Ingresses are changed. One that was given back is forgotten.
+// Targets are registered until then, as under a pause: Pods come and go, and the other controller does not run.
+func (r *Reconciler) reportAdoption(ctx context.Context, g *gather.Snapshot) error {
 	r.forgetIfAdopted(g)
 	r.backlog.End(g.Key) // no change of it is late
 	if g.Adoption.State == v1alpha1.AdoptionReturned {

@@ -110,7 +110,7 @@ func TestALoadBalancerThatIsTakenOverIsLookedAtAtOnce(t *testing.T) {
 		other.place()
 		other.settle()
 		a := b.adopt(v1alpha1.AdoptionTaken)
-		if a.Holds() {
+		if a.IsUnderWay() {
 			t.Error("one that was taken over is held")
 		}
 		b.Cloud = providers.ReadOnly(b.cloud)

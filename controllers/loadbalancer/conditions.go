@@ -44,8 +44,8 @@ func (o outcome) conditions() []metav1.Condition {
 		switch v1alpha1.ReasonPlanUnproven {
 		case o.Withheld:
 			rest[1] = condition(v1alpha1.ConditionDegraded, true, o.Withheld, o.Proof.message())
-		case o.Held.Reason:
-			rest[1] = condition(v1alpha1.ConditionDegraded, true, o.Held.Reason, o.heldMessage())
+		case o.HoldReason.Reason:
+			rest[1] = condition(v1alpha1.ConditionDegraded, true, o.HoldReason.Reason, o.holdMessage())
 		}
 	}
 	if told := o.Snapshot.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
@@ -55,8 +55,8 @@ func (o outcome) conditions() []metav1.Condition {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.Withheld,
 			o.Plan.Counts()+": "+o.withholding())
 	}
-	if o.Held.Reason != "" && rest[0].Status == metav1.ConditionTrue {
-		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.Held.Reason, o.heldMessage())
+	if o.HoldReason.Reason != "" && rest[0].Status == metav1.ConditionTrue {
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.HoldReason.Reason, o.holdMessage())
 	}
 	if d := o.protected(); d != nil {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)

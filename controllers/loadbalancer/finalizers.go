@@ -41,23 +41,23 @@ func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) erro
 		}
 	}
 	failures := make([]error, len(g.Ingresses))
-	g.Unheld = ingresses.ForEach(len(g.Ingresses), func(i int) error {
+	g.FinalizerErr = ingresses.ForEach(len(g.Ingresses), func(i int) error {
 		if ing := g.Ingresses[i]; ing.DeletionTimestamp.IsZero() && ctx.Err() == nil {
 			failures[i] = r.Ingresses.AddFinalizer(ctx, ing)
 		}
 		return failures[i]
 	})
 	if ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), g.Unheld)
+		return errors.Join(context.Cause(ctx), g.FinalizerErr)
 	}
-	revertUnheld(g, failures)
+	revertWithoutFinalizer(g, failures)
 	return nil
 }
 
-// revertUnheld reverts the changes of the Ingresses that could not be given the finalizer: each is
-// served as it was last accepted, or left out if it was never served. It may be too large for one
-// more write, and must not delay the others.
-func revertUnheld(g *gather.Snapshot, failures []error) {
+// revertWithoutFinalizer reverts the changes of the Ingresses that could not be given the finalizer:
+// each is served as it was last accepted, or left out if it was never served. It may be too large
+// for one more write, and must not delay the others.
+func revertWithoutFinalizer(g *gather.Snapshot, failures []error) {
 	failed := map[string]error{}
 	for i, err := range failures {
 		if err != nil {

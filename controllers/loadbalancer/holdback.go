@@ -57,7 +57,7 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 	}
 }
 
-// planWith makes a plan with some Ingresses held back, and judges it.
+// planWith makes a plan with some Ingresses held back, and checks it.
 func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
 	seen *lb.Observed, hold ingress.Hold) outcome {
 	with := func(stays []routing.Route) outcome { return r.planKeeping(ctx, snap, facts, seen, hold, stays) }
@@ -68,7 +68,7 @@ func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts 
 func (r *Reconciler) planKeeping(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
 	seen *lb.Observed, hold ingress.Hold, stays []routing.Route) outcome {
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	held := snap.Held(hold, snap.Departed)
+	held := snap.WithHold(hold, snap.Departed)
 	held.Stays = stays
 	built := r.compile(held, facts, seen, caps) // cannot fail
 	if len(stays) > 0 {
@@ -83,7 +83,7 @@ func (r *Reconciler) planKeeping(ctx context.Context, snap *gather.Snapshot, fac
 		ForeignRules: foreign, Unread: unread(snap, facts), Hold: hold,
 	}
 	r.prove(ctx, &o) // that the order is safe
-	o.Expectations = r.judge(o, facts)
+	o.Expectations = r.judgeExpectations(o, facts)
 	if !o.Plan.Empty() {
 		o.Forbidden = cmp.Or(o.Expectations.Reason(), o.Proof.reason())
 	}
@@ -241,9 +241,9 @@ func changeOf(o outcome, facts lb.Facts) expectations.Change {
 	}
 }
 
-// judge compares a plan with the expectations of the class, and with the routes that are served
+// judgeExpectations compares a plan with the expectations of the class, and with the routes that are served
 // now.
-func (r *Reconciler) judge(o outcome, facts lb.Facts) expectations.Judgement {
+func (r *Reconciler) judgeExpectations(o outcome, facts lb.Facts) expectations.Judgement {
 	return r.gate.Judge(o.Snapshot.Expectations, changeOf(o, facts))
 }
 
@@ -264,7 +264,7 @@ func logExpectations(ctx context.Context, o outcome) {
 
 // prove checks the plan, and replaces it by one that is proven, if there is one.
 func (r *Reconciler) prove(ctx context.Context, o *outcome) {
-	o.Plan, o.Proof = judge(o.Observed, o.Built.LoadBalancer, o.Plan, o.Capabilities.Dialect,
+	o.Plan, o.Proof = checkPlan(o.Observed, o.Built.LoadBalancer, o.Plan, o.Capabilities.Dialect,
 		o.Snapshot.Class.LoadBalancerClassSpec)
 	if o.Proof.Way == "" {
 		return

@@ -71,11 +71,11 @@ func (o outcome) learn(next *records.Record, now time.Time) {
 // learnCertificates records which certificates of Secrets the cloud has, even after a part of the
 // plan.
 func (o outcome) learnCertificates(known *v1alpha1.Memory) {
-	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Certificates)
+	has := model.CertificatesOfSecrets(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Certificates)
 	known.Certificates = nil
-	for _, secret := range slices.Sorted(maps.Keys(held)) {
+	for _, secret := range slices.Sorted(maps.Keys(has)) {
 		known.Certificates = append(known.Certificates,
-			v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
+			v1alpha1.SecretCertificate{Secret: secret, ID: string(has[secret])})
 	}
 }
 
@@ -91,10 +91,10 @@ func (o outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 
 // learnClients records the clients of Secrets that the cloud uses for sign-in.
 func (o outcome) learnClients(known *v1alpha1.Memory) {
-	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Clients)
+	has := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Recorded.Clients)
 	known.Clients = nil
-	for _, secret := range slices.Sorted(maps.Keys(held)) {
-		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: held[secret]})
+	for _, secret := range slices.Sorted(maps.Keys(has)) {
+		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: has[secret]})
 	}
 }
 

@@ -27,9 +27,9 @@ type outcome struct {
 	Plan         plan.Plan
 	// ForeignRules are the rules that another writer has made.
 	ForeignRules []planner.ForeignRule
-	// Hold has what the plan holds back, and Held the reason.
-	Hold ingress.Hold
-	Held holdback
+	// Hold has what the plan holds back, and HoldReason why.
+	Hold       ingress.Hold
+	HoldReason holdReason
 	// Kept are the Ingresses without a version, by namespace/name, of which rules stay in the cloud.
 	Kept []string
 	// Forbidden is the reason of the expectations or of the proof against the plan; "" for none.
@@ -39,7 +39,7 @@ type outcome struct {
 	// Expectations is the verdict of the class's expectations on the plan.
 	Expectations expectations.Judgement
 	// Proof is the verdict of the check of the plan.
-	Proof judgement
+	Proof proofResult
 	// Dispute is a change that another writer undoes; nil if there is none.
 	Dispute *queue.Dispute
 	// Unread is set if facts could not be read, and the last known ones were used.

@@ -22,21 +22,21 @@ const (
 	unproven   = "unproven"   // withheld
 )
 
-// A judgement has the verdict on a plan.
-type judgement struct {
+// A proofResult has the verdict on a plan.
+type proofResult struct {
 	Way     string // one of those above; "" for an empty plan
 	verdict proof.Verdict
 	plan    plan.Plan // of the verdict
 	want    lb.LoadBalancer
 }
 
-// judge checks a plan, and returns the one to carry out.
-func judge(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect,
-	class v1alpha1.LoadBalancerClassSpec) (plan.Plan, judgement) {
+// checkPlan checks a plan, and returns the one to carry out.
+func checkPlan(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect,
+	class v1alpha1.LoadBalancerClassSpec) (plan.Plan, proofResult) {
 	if p.Empty() {
-		return p, judgement{}
+		return p, proofResult{}
 	}
-	j := judgement{Way: proven, verdict: proof.Check(seen, want, p, d), plan: p, want: want}
+	j := proofResult{Way: proven, verdict: proof.Check(seen, want, p, d), plan: p, want: want}
 	if j.verdict.Result == proof.Proven {
 		return p, j
 	}
@@ -55,7 +55,7 @@ func judge(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect,
 }
 
 // reason returns the reason for which the plan is withheld; "" if it is not.
-func (j judgement) reason() string {
+func (j proofResult) reason() string {
 	if j.Way == unproven {
 		return v1alpha1.ReasonPlanUnproven
 	}
@@ -63,7 +63,7 @@ func (j judgement) reason() string {
 }
 
 // message describes the fault of the plan, and how to see it.
-func (j judgement) message() string {
+func (j proofResult) message() string {
 	said := "the plan is not proven: " + j.verdict.Why
 	if r := j.verdict.Request; r != nil {
 		said += "; such as " + j.witness()
@@ -72,7 +72,7 @@ func (j judgement) message() string {
 }
 
 // witness returns the command for a request that would get a wrong answer; "" if there is none.
-func (j judgement) witness() string {
+func (j proofResult) witness() string {
 	if j.verdict.Request == nil {
 		return ""
 	}
@@ -90,7 +90,7 @@ func schemeOf(want lb.LoadBalancer, r routing.Request) string {
 }
 
 // steps returns the steps of the plan, with their dependencies, for the log.
-func (j judgement) steps() []map[string]any {
+func (j proofResult) steps() []map[string]any {
 	var out []map[string]any
 	for i, s := range j.plan.Steps {
 		out = append(out, map[string]any{"step": i, "op": s.Step.Op(), "id": s.Step.ID(),
@@ -100,11 +100,11 @@ func (j judgement) steps() []map[string]any {
 }
 
 // done returns the steps after which the plan fails, for the log.
-func (j judgement) done() []int { return j.verdict.Done }
+func (j proofResult) done() []int { return j.verdict.Done }
 
 // diagnostics returns a diagnostic for the Ingresses that ask for the failing step, or for the load
 // balancer.
-func (j judgement) diagnostics() []diag.Diagnostic {
+func (j proofResult) diagnostics() []diag.Diagnostic {
 	if j.Way != unproven && j.Way != accepted {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (j judgement) diagnostics() []diag.Diagnostic {
 
 // namespaces returns the namespaces of the failing step of a plan that is withheld; those of all
 // steps before it if that is not known.
-func (j judgement) namespaces() []string {
+func (j proofResult) namespaces() []string {
 	done := j.verdict.Done
 	if j.Way != unproven || len(done) == 0 {
 		return nil

@@ -31,8 +31,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if snap.Adoption.Holds() && !r.ReadOnly {
-		return reconcile.Result{}, r.hold(ctx, snap) // it is on its way from another controller, or to it
+	if snap.Adoption.IsUnderWay() && !r.ReadOnly {
+		return reconcile.Result{}, r.reportAdoption(ctx, snap) // it is on its way from another controller, or to it
 	}
 	r.forgetIfAdopted(snap)
 	if err := r.addFinalizers(ctx, snap); err != nil { // before anything exists in the cloud
@@ -60,7 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	r.warmups.assumeWarm(ctx, snap, seen) // the wait for some target groups is over
 	o := r.plan(ctx, snap, facts, seen)   // the wanted load balancer, and the steps to it
 	undone := undoneSince(before, o)      // steps that another writer undoes
-	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone)
+	o.Dispute = r.writes.disputeOf(r.Disputes, before != nil && before != seen, key, undone)
 	o.Withheld = r.withheld(o)
 	// Pods with a readiness gate may wait for target groups that do not exist yet.
 	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.groups())

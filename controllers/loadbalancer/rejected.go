@@ -105,7 +105,7 @@ func (r *Reconciler) planWithout(
 		w := newWithout(o, failed, held, closed)
 		rest.Built = w.built
 		rest.Plan = planner.Diff(o.Observed, rest.Built.LoadBalancer, o.Capabilities)
-		rest.Expectations = r.judge(*rest, facts)
+		rest.Expectations = r.judgeExpectations(*rest, facts)
 		if rest.Plan.Empty() || rest.Expectations.Reason() == "" {
 			r.prove(ctx, rest)
 			return rest.Proof.reason() == ""

@@ -75,7 +75,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	}
 	r.Awaken(ctx, ended) // after the write, for they read this record
 	r.enqueueUnassigned(ctx, rejected)
-	err = errors.Join(err, o.Snapshot.Unheld) // to try again
+	err = errors.Join(err, o.Snapshot.FinalizerErr) // to try again
 	if err != nil || o.Err != nil && len(rejected) == 0 && !unconfirmed {
 		return reconcile.Result{RequeueAfter: wait}, errors.Join(o.Err, err)
 	}

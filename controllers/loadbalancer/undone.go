@@ -37,9 +37,9 @@ func undoneSince(before *lb.Observed, o outcome) []string {
 	})
 }
 
-// judgeDispute returns the dispute about a load balancer after an observation has found steps
+// disputeOf returns the dispute about a load balancer after an observation has found steps
 // undone; nil if there is none. The observation counts only if it was compared with an earlier one.
-func (w *writes) judgeDispute(d *queue.Disputes, compared bool, key lb.Key,
+func (w *writes) disputeOf(d *queue.Disputes, compared bool, key lb.Key,
 	undone []string) *queue.Dispute {
 	now := time.Now()
 	if compared && d.TimeLeft(lb.GroupKey{Key: key}, now) == 0 {

@@ -227,7 +227,7 @@ func TestWhichLooksCount(t *testing.T) {
 				if l.late {
 					w.add(benchKey, []string{rule}, nil, time.Now())
 				}
-				got = w.judgeDispute(&d, l.compared, benchKey, l.undone)
+				got = w.disputeOf(&d, l.compared, benchKey, l.undone)
 			}
 			if (got != nil) != c.want {
 				t.Errorf("the dispute is %v", got)

@@ -19,9 +19,9 @@ import (
 
 // This file describes why a plan, or a part of it, is withheld, and tells all whose changes wait.
 
-// A holdback is why some changes are left out of a plan that is carried out. The zero value is that
+// A holdReason is why some changes are left out of a plan that is carried out. The zero value is that
 // of a plan with all changes.
-type holdback struct {
+type holdReason struct {
 	Reason  string // as of the condition Programmed
 	message string
 }
@@ -45,7 +45,7 @@ func (o *outcome) holdBack(
 	if first.Proof.reason() != "" {
 		o.Proof = first.Proof
 	}
-	o.Held = holdback{Reason: first.Forbidden, message: first.withholding()}
+	o.HoldReason = holdReason{Reason: first.Forbidden, message: first.withholding()}
 }
 
 // holds reports whether the present version of an Ingress is held back.
@@ -160,7 +160,7 @@ func (o outcome) failureDiagnostics() (out []diag.Diagnostic) {
 
 // waitDiagnostics returns a diagnostic for each Ingress whose change waits.
 func (o outcome) waitDiagnostics() []diag.Diagnostic {
-	why := o.Held.message
+	why := o.HoldReason.message
 	switch {
 	case o.Withheld != "":
 		why = o.withholding()
@@ -183,8 +183,8 @@ func (o outcome) waitDiagnostics() []diag.Diagnostic {
 	return out
 }
 
-// heldMessage describes what is left out of a plan that is carried out.
-func (o outcome) heldMessage() string {
+// holdMessage describes what is left out of a plan that is carried out.
+func (o outcome) holdMessage() string {
 	return fmt.Sprintf("the changes of some Ingresses wait (%s): %s",
-		strings.Join(o.waiting(), ", "), o.Held.message)
+		strings.Join(o.waiting(), ", "), o.HoldReason.message)
 }

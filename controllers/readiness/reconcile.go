@@ -156,7 +156,7 @@ func (g *Reconciler) areBound(ctx context.Context, namespace string, services []
 		b := &list.Items[i]
 		of := cluster.RefTo(cluster.KindService, namespace, b.Spec.ServiceRef.Name)
 		held := controllerutil.ContainsFinalizer(b, v1alpha1.BindingFinalizer) && b.DeletionTimestamp.IsZero()
-		if held && slices.Contains(services, of) && !g.Targets.IsJudged(namespace, b.Name) {
+		if held && slices.Contains(services, of) && !g.Targets.IsDecided(namespace, b.Name) {
 			return false, nil
 		}
 	}

@@ -471,7 +471,7 @@ func TestAGateWaitsForABinding(t *testing.T) {
 		c.does("before it is bound", time.Second, "False Waiting: which load balancers")
 		c.key = routing.NewBindingKey("shop", "edge", "")
 		c.Targets.Bind(t.Context(), c.key, targets.Bound{TargetGroup: c.group()})
-		c.Targets.Judge("shop", "edge", true)
+		c.Targets.SetDecided("shop", "edge", true)
 		c.does("before it is registered", time.Second, "False Waiting: shop/web:80 of @binding/shop/edge/")
 		c.register()
 		c.cloud.state = lb.HealthHealthy

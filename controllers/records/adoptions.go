@@ -248,8 +248,8 @@ func (s *AdoptionStore) name(key lb.Key) string {
 // Version tells one write of the record from another.
 func (a *Adoption) Version() string { return string(a.object.UID) + "/" + a.object.ResourceVersion }
 
-// Holds reports whether the operator leaves the load balancer as it is.
-func (a *Adoption) Holds() bool {
+// IsUnderWay reports whether the operator leaves the load balancer as it is.
+func (a *Adoption) IsUnderWay() bool {
 	return a != nil && a.State != v1alpha1.AdoptionTaken && a.State != v1alpha1.AdoptionReleased
 }
 

@@ -71,20 +71,20 @@ func (b *Book) BoundKeys(namespace, name string) (keys []lb.Key) {
 	return keys
 }
 
-// Judge records whether it is known whether a binding is served.
-func (b *Book) Judge(namespace, name string, known bool) {
+// SetDecided records whether it is known whether a binding is served.
+func (b *Book) SetDecided(namespace, name string, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.judged[namespace+"/"+name] = true; !known {
-		delete(b.judged, namespace+"/"+name)
+	if b.decided[namespace+"/"+name] = true; !known {
+		delete(b.decided, namespace+"/"+name)
 	}
 }
 
-// IsJudged reports whether it is known whether a binding is served.
-func (b *Book) IsJudged(namespace, name string) bool {
+// IsDecided reports whether it is known whether a binding is served.
+func (b *Book) IsDecided(namespace, name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.judged[namespace+"/"+name]
+	return b.decided[namespace+"/"+name]
 }
 
 // Bindings returns the keys of the bindings that have the endpoints of a Service.

@@ -74,7 +74,7 @@ type Book struct {
 	tallies   map[lb.Key]*tally
 	byService cluster.Multimap[cluster.Ref, lb.GroupKey] // by Service
 	wanted    map[lb.Key]expectation
-	judged    map[string]bool // bindings of which it is known whether they are served, by namespace/name
+	decided   map[string]bool // bindings of which it is known whether they are served, by namespace/name
 	wake      chan event.TypedGenericEvent[lb.GroupKey]
 	ended     <-chan struct{} // closed when the operator ends, and wake has no reader any more
 	// instances is closed once a group has Nodes for targets.
@@ -90,7 +90,7 @@ func NewBook(ended <-chan struct{}) *Book {
 		tallies:   map[lb.Key]*tally{},
 		byService: cluster.Multimap[cluster.Ref, lb.GroupKey]{},
 		wanted:    map[lb.Key]expectation{},
-		judged:    map[string]bool{},
+		decided:   map[string]bool{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
 	}

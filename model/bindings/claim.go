@@ -30,8 +30,8 @@ type Claim struct {
 	Others bool
 	Class  *ingress.Class // that permits it
 	Group  lb.GroupID     // the ARN
-	// Held is set if the binding has endpoints in the target group already.
-	Held bool
+	// HasEndpoints is set if the binding has endpoints in the target group already.
+	HasEndpoints bool
 	// Refused is why it is not served; nil if it is.
 	Refused *diag.Diagnostic
 	// Instead is why a claim that is served is that of the version that was accepted last, or has the terms of
@@ -220,7 +220,7 @@ func (c *Claim) Source() diag.Source {
 func Settle(claims []*Claim) {
 	claims = slices.Clone(claims)
 	slices.SortFunc(claims, func(a, b *Claim) int {
-		return cmp.Or(-cmp.Compare(btoi(a.Held), btoi(b.Held)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		return cmp.Or(-cmp.Compare(btoi(a.HasEndpoints), btoi(b.HasEndpoints)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	served := map[lb.GroupID]*Claim{}

@@ -208,7 +208,7 @@ func TestBindingsOfOneTargetGroup(t *testing.T) {
 			if strings.HasSuffix(text, "refused") {
 				claim = bindings.NewClaim(claim.TargetGroupBinding, nil, nil, nil)
 			}
-			claim.Held = strings.HasSuffix(text, "held")
+			claim.HasEndpoints = strings.HasSuffix(text, "held")
 			claims = append(claims, &claim)
 		}
 		bindings.Settle(claims)

@@ -119,7 +119,7 @@ func toHTTPS(a routing.Action, t *precedence.Table, port int32) bool {
 func withheldFrom(list []Candidate, answered int, now routing.Action, r routing.Request) bool {
 	return slices.ContainsFunc(list[:answered], func(c Candidate) bool {
 		return c.Route != nil && sharesBackend(c.Action, now) && c.Route.Path.Matches(r.Path) &&
-			!c.Route.When.Hold(r) && besidesSource(c.Route.When).Hold(r)
+			!c.Route.When.Match(r) && besidesSource(c.Route.When).Match(r)
 	})
 }
 

@@ -239,7 +239,7 @@ func lostSince(before []*precedence.Table, own, now *precedence.Table, l routing
 // of another load balancer or port kept from it by a condition on the client's address.
 func admittedSince(before []*precedence.Table, own, now *precedence.Table, l routing.Listener, r routing.Request) bool {
 	admits := func(l routing.Listener) bool {
-		return len(l.Inbound) == 0 || routing.Conditions{{Field: "source", Values: l.Inbound}}.Hold(r)
+		return len(l.Inbound) == 0 || routing.Conditions{{Field: "source", Values: l.Inbound}}.Match(r)
 	}
 	if r.Port = l.Port; !admits(l) {
 		return false

@@ -262,7 +262,7 @@ func answersTo(lists [][]requests.Entry, r routing.Request) []string {
 	out := make([]string, len(lists))
 	for i, l := range lists {
 		at := slices.IndexFunc(l, func(e requests.Entry) bool {
-			return e.When.Hold(r) && slices.ContainsFunc(e.Paths,
+			return e.When.Match(r) && slices.ContainsFunc(e.Paths,
 				func(p routing.Path) bool { return p.Matches(r.Path) })
 		})
 		if at >= 0 {

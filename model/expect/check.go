@@ -266,8 +266,8 @@ func (c *checker) contains(a answer, r routing.Request) bool {
 	_, except := c.exceptions(a)
 	has := func(p part) bool {
 		matches := func(path routing.Path) bool { return path.Matches(r.Path) }
-		return p.at(a.place) && slices.ContainsFunc(p.paths, matches) && p.when.Hold(r)
+		return p.at(a.place) && slices.ContainsFunc(p.paths, matches) && p.when.Match(r)
 	}
 	return c.concerns(a) && slices.ContainsFunc(c.parts, has) && !slices.ContainsFunc(except, has) &&
-		clientsCondition(a.listener).Hold(r)
+		clientsCondition(a.listener).Match(r)
 }

@@ -282,7 +282,7 @@ func isHost(h Host, name string) bool {
 func (p plain) in(s Requests) bool {
 	scheme := strings.ToLower(string(p.listener.Protocol))
 	url := func(u URL) bool {
-		return u.Scheme == scheme && u.Port == p.Port && string(u.Host) == p.Hostname() && u.Path.Value == p.Path && u.Query.Hold(p.Request)
+		return u.Scheme == scheme && u.Port == p.Port && string(u.Host) == p.Hostname() && u.Path.Value == p.Path && u.Query.Match(p.Request)
 	}
 	named := false
 	for _, n := range p.table.Names {
@@ -298,7 +298,7 @@ func (p plain) in(s Requests) bool {
 	}
 	holds := func(field string, values map[string][]string) bool {
 		for name, v := range values {
-			if !(routing.Conditions{{Field: field, Name: name, Values: v}}).Hold(p.Request) {
+			if !(routing.Conditions{{Field: field, Name: name, Values: v}}).Match(p.Request) {
 				return false
 			}
 		}

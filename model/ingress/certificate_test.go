@@ -121,7 +121,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	young := anIngress("shop/young", group, aged(1), ruled("b.test"), secured("cert", "b.test"))
 	served := map[routing.Key]record.Record{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
 	held := []routing.Certificate{{ID: brought.ID, Hosts: brought.Hosts}}
-	has, lacks := Certificates{Held: held}, Certificates{}
+	has, lacks := Certificates{Imported: held}, Certificates{}
 	const invalid, missing, field = " CertificateInvalid Ingress shop/", " CertificateMissing Ingress shop/", " spec.tls[0].secretName"
 	late, fresh := until.Add(time.Second), aSecret(t, "shop/cert", "a.test", "more.test")
 	cases := map[string]struct {
@@ -141,10 +141,10 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 			[]string{"error" + invalid + "web" + field, "warning" + invalid + "young" + field}},
 		"it is good again": {[]any{web, good, served}, has, []string{"shop/cert"}, nil},
 
-		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
+		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, Certificates{Imported: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
 		"the first one has expired":                     {[]any{web, fresh}, Certificates{Now: late}, nil, []string{"error" + invalid + "web" + field}},
 		"it has expired where the cloud takes such":     {[]any{web, good}, lacks, []string{"shop/cert"}, nil},
-		"it expires while it is served, and it is kept": {[]any{web, good}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, nil},
+		"it expires while it is served, and it is kept": {[]any{web, good}, Certificates{Imported: held, Now: late}, []string{"shop/cert"}, nil},
 		"it is about to expire":                         {[]any{web, good}, Certificates{Now: until}, []string{"shop/cert"}, nil},
 	}
 	for name, c := range cases {
@@ -343,19 +343,19 @@ func TestSettingsOfPorts(t *testing.T) {
 	}
 }
 
-func TestASecretIsJudgedOnce(t *testing.T) {
+func TestASecretIsParsedOnce(t *testing.T) {
 	object := aSecret(t, "shop/cert", "a.test")
 	other := SecretCertificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
 	given := objectsOf(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
-	given.Judged = map[*corev1.Secret]SecretCertificate{object: other}
+	given.Certificates = map[*corev1.Secret]SecretCertificate{object: other}
 	snapshots, _ := Place(given, ClassOptions{AssumeClasses: []string{"fairlead"}})
 	config, _ := Translate(snapshots[0], Certificates{})
 	if got := config.Certificates[0].ID; got != "judged before" {
 		t.Errorf("the Secret is judged again: its certificate is %s", got)
 	}
-	given.Judged = nil
+	given.Certificates = nil
 	snapshots, _ = Place(given, ClassOptions{AssumeClasses: []string{"fairlead"}})
-	if _, judged := snapshots[0].Judged[object]; !judged {
+	if _, judged := snapshots[0].Certificates[object]; !judged {
 		t.Error("a snapshot has no judgement of a Secret that it names")
 	}
 }

@@ -20,8 +20,8 @@ type CertificateClaim struct {
 	// Served is true if this same certificate is served for the namespace already. Then it was
 	// accepted with the present hosts.
 	Served bool
-	// Held reports whether a served certificate of the namespace has a name.
-	Held func(routing.Host) bool
+	// Covered reports whether a served certificate of the namespace has a name.
+	Covered func(routing.Host) bool
 }
 
 // A CertificateOverlap is a host of another namespace that a certificate has a name for.
@@ -89,7 +89,7 @@ func (is owner) before(host, name routing.Host, c CertificateClaim) bool {
 		return false
 	case is.settled:
 		return true
-	case c.Held(name):
+	case c.Covered(name):
 		return false
 	}
 	return is.claim == nil || olderOwner(is.claim.By, c.By) < 0

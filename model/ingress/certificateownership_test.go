@@ -96,7 +96,7 @@ func TestCertificatesAndHosts(t *testing.T) {
 				Names: c.names, By: claim("bob", c.age, "").By,
 				Served:  c.itself,
 				Granted: func(h routing.Host) bool { return slices.Contains(c.granted, h) },
-				Held:    func(h routing.Host) bool { return slices.Contains(c.served, h) },
+				Covered: func(h routing.Host) bool { return slices.Contains(c.served, h) },
 			}) {
 				if o.Owner != "alice" {
 					t.Errorf("%s overlaps with %s of %s", o.Name, o.Host, o.Owner)

@@ -291,7 +291,7 @@ func (o *MemberListeners) overlapping(id routing.CertificateID,
 		by = oldest
 	}
 	of := CertificateClaim{Names: names, By: by, Served: o.serves(id),
-		Granted: o.Allowance.Grants, Held: func(n routing.Host) bool { return served[n] }}
+		Granted: o.Allowance.Grants, Covered: func(n routing.Host) bool { return served[n] }}
 	return func(yield func(overlap) bool) {
 		for found := range o.owners.Overlaps(of) {
 			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member, id}) {

@@ -37,7 +37,7 @@ func (c *cloud) compile(given ...any) {
 	o.Records = map[routing.Key]record.Record{edgeKey: c.recorded}
 	snapshots, _ := Place(o, ClassOptions{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
-	c.config, c.found = Translate(*s, Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
+	c.config, c.found = Translate(*s, Certificates{Imported: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
 	c.held, c.onPort = nil, nil
 	for _, l := range c.config.Listeners {
 		c.onPort = append(c.onPort, l.Certificates...)
@@ -138,7 +138,7 @@ func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 		},
 	}
 	snapshots, _ := Place(o, ClassOptions{})
-	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{Held: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
+	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{Imported: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
 	compare(t, "certificates", len(config.Certificates), 1)
 	compare(t, "hosts that yield", config.Yielding, []routing.Host{"a.test"})
 }

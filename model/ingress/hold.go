@@ -36,9 +36,9 @@ func (h Hold) Equal(o Hold) bool {
 // Delays reports whether Ingresses are held back.
 func (h Hold) Delays() bool { return len(h.Namespaces)+len(h.Accepted)+len(h.Ingresses) > 0 }
 
-// Held returns the snapshot with some Ingresses held back. Departed are those that have left the
+// WithHold returns the snapshot with some Ingresses held back. Departed are those that have left the
 // load balancer, or were deleted: nil for one that does not exist any more.
-func (s Snapshot) Held(h Hold, departed map[string]*networkingv1.Ingress) Snapshot {
+func (s Snapshot) WithHold(h Hold, departed map[string]*networkingv1.Ingress) Snapshot {
 	if h.Empty() {
 		return s
 	}

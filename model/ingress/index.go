@@ -21,7 +21,7 @@ type Index struct {
 	Services        map[Name]*corev1.Service
 	EndpointSlices  map[Name][]*discoveryv1.EndpointSlice // by Service
 	Secrets         map[Name]*corev1.Secret
-	Judged          map[*corev1.Secret]SecretCertificate
+	Certificates    map[*corev1.Secret]SecretCertificate
 	SecretsWithheld string
 	SecretsUnread   map[string]string // the reason why a Secret could not be read, by namespace/name
 	Namespaces      map[Name]*corev1.Namespace
@@ -39,7 +39,7 @@ func newIndex(o Objects) *Index {
 		Services:        byName(o.Services),
 		EndpointSlices:  map[Name][]*discoveryv1.EndpointSlice{},
 		Secrets:         byName(o.Secrets),
-		Judged:          o.Judged,
+		Certificates:    o.Certificates,
 		SecretsWithheld: o.SecretsWithheld,
 		SecretsUnread:   o.SecretsUnread,
 		Namespaces:      byName(o.Namespaces),
@@ -61,7 +61,7 @@ func (x *Index) Objects() Objects {
 		Backends:        sorted(x.Backends),
 		Services:        sorted(x.Services),
 		Secrets:         sorted(x.Secrets),
-		Judged:          x.Judged,
+		Certificates:    x.Certificates,
 		SecretsWithheld: x.SecretsWithheld,
 		SecretsUnread:   x.SecretsUnread,
 		Namespaces:      sorted(x.Namespaces),
@@ -120,9 +120,9 @@ func (x *Index) CopyDependencies(from *Index, m Member) {
 	pick(x.Namespaces, from.Namespaces, Name{Name: m.Namespace})
 }
 
-// CertificateOf returns the certificate in a Secret, from Judged if it was read before.
+// CertificateOf returns the certificate in a Secret, from Certificates if it was read before.
 func (x *Index) CertificateOf(s *corev1.Secret) SecretCertificate {
-	if j, known := x.Judged[s]; known {
+	if j, known := x.Certificates[s]; known {
 		return j
 	}
 	return ReadCertificate(s)

@@ -28,7 +28,7 @@ type Objects struct {
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
 	// certificates of Secrets that were parsed before
-	Judged          map[*corev1.Secret]SecretCertificate
+	Certificates    map[*corev1.Secret]SecretCertificate
 	SecretsWithheld string            // the existing Secrets that are missing here; "" for none
 	SecretsUnread   map[string]string // the reason why a Secret could not be read, by namespace/name
 	Namespaces      []*corev1.Namespace

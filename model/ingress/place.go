@@ -151,7 +151,7 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 	snapshot.ResolveOwners(s.Index, s.records)
 	s.countCertificates(snapshot)
 	ingresses := snapshot.Ingresses
-	needed.Judged = s.judgements(snapshot, needed)
+	needed.Certificates = s.judgements(snapshot, needed)
 	snapshot.Objects = needed.Objects()
 	snapshot.Ingresses = ingresses
 	snapshot.Services = snapshot.Class.readServices(snapshot.Services)

@@ -19,8 +19,8 @@ type Certificates struct {
 	Names map[routing.CertificateID][]string
 	// Shown has the certificates on listeners of the load balancer.
 	Shown []routing.CertificateID
-	// Held has the certificates that were imported from Secrets, without their keys.
-	Held []routing.Certificate
+	// Imported has the certificates that were imported from Secrets, without their keys.
+	Imported []routing.Certificate
 	// Unread says why some could not be looked up; "" if all were.
 	Unread string
 	// Now is the time at which a new certificate must not have expired; zero if expiry is not checked.

@@ -30,7 +30,7 @@ func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
 		namesIn: map[routing.CertificateID][]routing.Host{},
 		names:   newNames(),
 		asked:   map[certificateOrigin]bool{},
-		held:    c.Held, remembered: s.Recorded.Certificates, now: c.Now,
+		held:    c.Imported, remembered: s.Recorded.Certificates, now: c.Now,
 	}
 	d.room = newCertificateRoom(d, s)
 	d.certificateDisputes = newCertificateDisputes(d, s)

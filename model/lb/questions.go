@@ -95,8 +95,8 @@ type Facts struct {
 	InUse Counts
 	// Beside has its listeners that others made.
 	Beside []ObservedListener
-	// Held are the certificates that the provider now holds for the load balancer.
-	Held []Certificate
+	// Imported are the certificates of Secrets that the cloud now has for the load balancer.
+	Imported []Certificate
 	// Shown are the certificates that its listeners now have.
 	Shown []CertificateID
 	// ClientSecrets are digests of the client secrets that its listeners now have, by port.
@@ -129,6 +129,6 @@ func (f *Facts) AddObserved(seen *Observed) {
 		}
 	}
 	for _, c := range seen.Certificates {
-		f.Held = append(f.Held, c.Certificate)
+		f.Imported = append(f.Imported, c.Certificate)
 	}
 }

@@ -61,19 +61,19 @@ func (a *loggedRequest) holds(c routing.Condition) truth {
 	one := routing.Conditions{c}
 	switch c.Field {
 	case "method":
-		return truthOf(one.Hold(routing.Request{Method: a.method}))
+		return truthOf(one.Match(routing.Request{Method: a.method}))
 	case "host":
-		return truthOf(one.Hold(routing.Request{Host: a.host}))
+		return truthOf(one.Match(routing.Request{Host: a.host}))
 	case "source":
 		if a.source.IsValid() {
-			return truthOf(one.Hold(routing.Request{Source: a.source}))
+			return truthOf(one.Match(routing.Request{Source: a.source}))
 		}
 	case "query":
 		return a.queryHolds(one)
 	case "header":
 		if strings.EqualFold(c.Name, userAgent) && a.agent != "" {
 			header := map[string][]string{userAgent: {a.agent}}
-			return truthOf(one.Hold(routing.Request{Header: header}))
+			return truthOf(one.Match(routing.Request{Header: header}))
 		}
 	}
 	return maybe
@@ -87,10 +87,10 @@ func (a *loggedRequest) queryHolds(one routing.Conditions) truth {
 		name, value, _ := strings.Cut(part, "=")
 		sent[name] = append(sent[name], value)
 	}
-	out := truthOf(one.Hold(routing.Request{Query: sent}))
+	out := truthOf(one.Match(routing.Request{Query: sent}))
 	if strings.ContainsAny(a.query, "%+;") {
 		decoded, err := url.ParseQuery(a.query)
-		if err != nil || truthOf(one.Hold(routing.Request{Query: decoded})) != out {
+		if err != nil || truthOf(one.Match(routing.Request{Query: decoded})) != out {
 			return maybe
 		}
 	}

@@ -27,8 +27,8 @@ type Condition struct {
 	Values []string
 }
 
-// Hold reports whether a request fulfils all conditions.
-func (cs Conditions) Hold(r Request) bool {
+// Match reports whether a request fulfils all conditions.
+func (cs Conditions) Match(r Request) bool {
 	for _, c := range cs {
 		if !c.Matcher()(r) {
 			return false

@@ -66,7 +66,7 @@ var notSent = map[string]string{
 	"LoadBalancer.Decided":        "people are told by the operator",
 	"Facts.InUse":                 "the operator knows it from what it observed",
 	"Facts.Beside":                "the operator knows it from what it observed",
-	"Facts.Held":                  "the operator knows it from what it observed",
+	"Facts.Imported":              "the operator knows it from what it observed",
 	"Facts.Shown":                 "the operator knows it from what it observed",
 	"Facts.ClientSecrets":         "the operator knows it from what it observed",
 	"Facts.Now":                   "the operator has a clock",

@@ -62,7 +62,7 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	if w.Records == nil {
 		w.Records = map[routing.Key]record.Record{}
 	}
-	w.Records[w.key] = record.Record{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Recorded.Certificates),
+	w.Records[w.key] = record.Record{Members: members, Certificates: model.CertificatesOfSecrets(built.LoadBalancer, w.seen, s.Recorded.Certificates),
 		CloudCertificates: model.CloudCertificates(built.Table, w.seen),
 		Clients:           model.Clients(built.LoadBalancer, w.seen, s.Recorded.Clients)}
 	return learned

@@ -236,7 +236,7 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]record.Record {
 	records := map[lb.Key]record.Record{}
 	for _, c := range told.loadBalancers {
-		kept := record.Record{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
+		kept := record.Record{Certificates: model.CertificatesOfSecrets(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 		for _, h := range c.snapshot.OwnedHosts() {
 			kept.Hosts[h.Host] = h.Namespace
 		}

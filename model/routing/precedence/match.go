@@ -190,7 +190,7 @@ func (c choice) describeArrival() string {
 }
 
 func (t *Table) matches(r *routing.Route, q routing.Request) bool {
-	return t.comparer.Matches(r.Path, q.Path) && r.When.Hold(q)
+	return t.comparer.Matches(r.Path, q.Path) && r.When.Match(q)
 }
 
 func describeHost(h routing.Host) string {

@@ -63,7 +63,7 @@ func TestATableInOrderIsAList(t *testing.T) {
 						want = "default"
 					}
 					for _, r := range list {
-						if r.Host.Covers(routing.Host(name)) && r.Path.Matches(path) && r.When.Hold(q) {
+						if r.Host.Covers(routing.Host(name)) && r.Path.Matches(path) && r.When.Match(q) {
 							want = r.Action.Key()
 							break
 						}
