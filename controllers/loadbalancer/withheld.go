@@ -10,53 +10,40 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file describes why a plan, or a part of it, is withheld, and tells all whose changes wait.
+// This file decides whether a plan is withheld, describes why it or a part of it is, and tells all
+// whose changes wait.
 
-// A holdReason is why some changes are left out of a plan that is carried out. The zero value is that
-// of a plan with all changes.
-type holdReason struct {
-	Reason  string // as of the condition Programmed
-	message string
-}
-
-// holdBack records that the plan was made without some changes. First is the plan with all of them,
-// which was forbidden. Told has the violations of the first plan and of the plans in between.
-// Closings has the violations for which hosts are closed instead.
-func (o *outcome) holdBack(
-	first outcome, told expectations.Judgement, closings []expectations.Closing,
-) {
-	told.StillViolated = o.Expectations.StillViolated
-	if rest := told.Without(closings); rest.Reason() != "" || !o.Hold.Delays() {
-		told = rest
+// withheld returns the reason of the condition Programmed for which a plan is not carried out; ""
+// if it is carried out.
+func (r *Reconciler) withheld(o outcome) string {
+	why := ""
+	switch {
+	case o.Plan.Empty():
+	case r.ReadOnly:
+		why = v1alpha1.ReasonReadOnly
+	case o.Snapshot.PausedBy != "":
+		why = v1alpha1.ReasonPaused
+	case r.lostRecordWait(o.Snapshot, time.Now()) > 0:
+		why = v1alpha1.ReasonRecordLost
+	case o.Dispute != nil && !o.Dispute.OfTargets:
+		why = v1alpha1.ReasonDisputed
+	case o.Forbidden != "":
+		why = o.Forbidden
+	case plan.Suspicious(o.Plan, o.Observed) && !o.Snapshot.HasChanges():
+		if r.doubts.confirm(o.Plan) {
+			return ""
+		}
+		return v1alpha1.ReasonUnconfirmed
 	}
-	o.Expectations, first.Expectations = told, told
-	o.Expectations.Closings = closings
-	if !o.Hold.Delays() {
-		return
-	}
-	first.Withheld = first.Forbidden
-	if first.Proof.reason() != "" {
-		o.Proof = first.Proof
-	}
-	o.HoldReason = holdReason{Reason: first.Forbidden, message: first.withholding()}
-}
-
-// holds reports whether the present version of an Ingress is held back.
-func (o outcome) holds(ingress string) bool {
-	return slices.Contains(o.Hold.Ingresses, ingress) || slices.Contains(o.Hold.Accepted, ingress) ||
-		slices.Contains(o.Hold.Namespaces, namespaceOf(ingress))
-}
-
-// keeps reports whether the plan still serves an Ingress that has departed.
-func (o outcome) keeps(departed string) bool {
-	return o.holds(departed) && o.Snapshot.Recorded.Members[departed].CanBeServed() || slices.Contains(o.Kept, departed)
+	r.doubts.forget(o.Snapshot.Key)
+	return why
 }
 
 // withholding describes why a plan is withheld, and what ends this.
