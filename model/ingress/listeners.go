@@ -1,12 +1,15 @@
 package ingress
 
 import (
+	"maps"
 	"slices"
 	"time"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/record"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file has the listeners of a load balancer while they are built, and those of one member.
@@ -39,6 +42,101 @@ type ListenerBuilder struct {
 	// the certificates of the load balancer with their sources
 	asked map[certificateOrigin]bool
 	now   time.Time // certificates that are added must not have expired by then
+}
+
+// newListenerBuilder returns a builder with the ports of the shared group alone.
+func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
+	d := &ListenerBuilder{
+		class: &s.Class, group: s.Key.SharedGroup(),
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, fewer: s.FewerCertificates,
+		discovers: s.Class.DiscoversCertificates(), members: s.Recorded.Members,
+		ports:   map[int32]*listener{},
+		secrets: map[Name]secret{},
+		known:   map[routing.CertificateID]*routing.Certificate{},
+		namesIn: map[routing.CertificateID][]routing.Host{},
+		names:   newNames(),
+		asked:   map[certificateOrigin]bool{},
+		held:    c.Imported, remembered: s.Recorded.Certificates, now: c.Now,
+	}
+	d.room = newCertificateRoom(d, s)
+	d.certificateDisputes = newCertificateDisputes(d, s)
+	if d.group != "" {
+		d.openSharedPorts(s.Class.OwnerOf(d.group), s.Members)
+	}
+	return d
+}
+
+// AddMember adds the ports and certificates that a member asks for. If its default backend answers
+// for hosts without a rule, it counts as a rule without a host. Finish serves them, once all
+// members are added.
+func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
+	rules []HostRule, forAnyHost bool) *MemberListeners {
+	o := &MemberListeners{ListenerBuilder: d, Index: x, Member: m, Allowance: a,
+		covers:  newCover(hostsOf(rules, forAnyHost)),
+		refused: map[routing.CertificateID]string{}, contested: map[routing.CertificateID]bool{}}
+	d.openings = append(d.openings, o)
+	if len(o.covers.hosts) == 0 {
+		return o // it opens no port without hosts
+	}
+	if forAnyHost || slices.ContainsFunc(rules,
+		func(r HostRule) bool { return r.Listed == "" }) {
+		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP),
+			v1alpha1.ProtocolHTTP)
+		o.chooseAttributes(o.plain)
+	}
+	listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
+	if listed == nil {
+		listed = []int32{443}
+	} else if _, asked := m.Annotations[settings.ListenPorts]; asked {
+		o.reportUncovered(rules)
+	}
+	o.uses = o.certificates()
+	if len(o.uses) == 0 {
+		return o
+	}
+	o.claimed = o.claim(listed, v1alpha1.ProtocolHTTPS)
+	o.choosePolicy(o.claimed)
+	o.chooseMutual(o.claimed)
+	o.chooseAttributes(o.claimed)
+	return o
+}
+
+// Build returns the listeners of the ports that serve a member, and their certificates.
+func (d *ListenerBuilder) Build(c *Class) ([]routing.Listener, []routing.Certificate) {
+	var listeners []routing.Listener
+	used := map[routing.CertificateID]bool{}
+	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
+		at := d.ports[port]
+		if len(at.served) == 0 {
+			continue
+		}
+		own := c.PortSettings(port)
+		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes,
+			Inbound: at.inbound}
+		for _, name := range slices.Sorted(maps.Keys(at.attributes)) {
+			l.Asked = append(l.Asked, at.attributes[name])
+		}
+		if at.protocol == v1alpha1.ProtocolHTTPS {
+			if l.TLSPolicy = c.TLSPolicyOf(port); l.TLSPolicy == "" && at.policy != "" {
+				l.TLSPolicy, l.Decided = at.policy, append(l.Decided, at.policyBy)
+			}
+			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
+			if l.Mutual == nil && at.mutual != nil {
+				l.Mutual, l.Decided = at.mutual, append(l.Decided, at.mutualBy)
+			}
+			l.Certificates = at.order
+			slices.Sort(l.Certificates[1:])
+		}
+		for _, id := range l.Certificates {
+			used[id] = true
+		}
+		listeners = append(listeners, l)
+	}
+	var certificates []routing.Certificate
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		certificates = append(certificates, *d.known[id])
+	}
+	return listeners, certificates
 }
 
 // A certificateOrigin is a certificate and the field that asks for it.
