@@ -71,9 +71,9 @@ type Options struct {
 	Reads *metrics.Reads
 	// ManageClass is the IngressClass to create if it is missing; empty for none.
 	ManageClass string
-	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
-	// target groups; zero is 4.
-	Workers, TargetWorkers int
+	// Workers is how many load balancers are reconciled at a time, and how many target groups;
+	// zero is 4.
+	Workers int
 	// Version is the version of Fairlead; empty for unknown.
 	Version string
 	// Term names this operator while it has the lease; empty without election.
@@ -230,7 +230,7 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconcile
 func (w *wiring) addBindings(ctx context.Context, _ *loadbalancer.Reconciler) error {
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: "bindings", Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: w.bindings,
+		Name: "bindings", Parallel: cmp.Or(w.options.Workers, 4), Reconciler: w.bindings,
 		Sources: w.bindings.Sources(w.GetCache()),
 		About:   func(name types.NamespacedName) []any { return []any{"targetGroupBinding", name.String()} },
 	}.AddTo(ctx, w, w.options.Logger)
@@ -265,7 +265,7 @@ func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) err
 	}
 	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.TargetsLoop, Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: targets,
+		Name: queue.TargetsLoop, Parallel: cmp.Or(w.options.Workers, 4), Reconciler: targets,
 		Sources: targets.Sources(w.GetCache()),
 		About:   func(k lb.GroupKey) []any { return []any{"loadBalancer", k.Key, "targetGroup", k.ID} },
 	}.AddTo(ctx, w, w.options.Logger)
@@ -289,7 +289,7 @@ func (w *wiring) addGates(ctx context.Context, r *loadbalancer.Reconciler) error
 	}
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: "gates", Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: gates,
+		Name: "gates", Parallel: cmp.Or(w.options.Workers, 4), Reconciler: gates,
 		Sources: gates.Sources(w.GetCache()),
 		About:   func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 	}.AddTo(ctx, w, w.options.Logger)

@@ -150,10 +150,10 @@ func TestWiringAddsTheControllersThatTheOptionsAskFor(t *testing.T) {
 			slices.Insert(usual(), beforeUnassigned, "controller ingressclass 17")},
 		"it makes its class from one namespace": {Options{ManageClass: "fairlead", Namespace: "team"},
 			slices.Insert(usual(), beforeUnassigned, "controller ingressclass 17")},
-		"workers are many": {Options{Workers: 5, TargetWorkers: 6, ReadinessGates: true}, []string{
+		"workers are many": {Options{Workers: 5, ReadinessGates: true}, []string{
 			"index service", "index pods", "index class", "index parameters", "*cluster.Optional",
 			"metrics.exposition", "healthz workers",
-			"controller loadbalancers 21", "controller targets 22", "controller bindings 22", "controller gates 22", "*records.Sweeper",
+			"controller loadbalancers 21", "controller targets 21", "controller bindings 21", "controller gates 21", "*records.Sweeper",
 			"*controllers.OrphanCollector", "controller unassigned 17",
 		}},
 	} {

@@ -100,7 +100,7 @@ func (o *Settings) manager(logger logr.Logger) manager.Options {
 		LeaderElection:                o.leaderElect,
 		LeaseDuration:                 &o.leaseLasts,
 		RenewDeadline:                 &o.leaseRenewed,
-		RetryPeriod:                   &o.leaseRetried,
+		RetryPeriod:                   new(o.leaseRetried()),
 		LeaderElectionReleaseOnCancel: true, // nothing works on without the lease
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,

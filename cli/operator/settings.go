@@ -32,7 +32,6 @@ type Settings struct {
 	leaseIn          string
 	leaseLasts       time.Duration
 	leaseRenewed     time.Duration
-	leaseRetried     time.Duration
 	metrics          string
 	probes           string
 	pprof            string
@@ -46,7 +45,6 @@ type Settings struct {
 	attemptTimeout   time.Duration
 	callTimeout      time.Duration
 	workers          int
-	targetWorkers    int
 	gates            bool
 	gateTimeout      time.Duration
 	logFormat        string
@@ -89,9 +87,7 @@ func (o *Settings) Flags(with access.Clouds) *pflag.FlagSet {
 			"vanish, they are served until an annotation confirms it. 0: not at all")
 	o.callFlags(flags)
 	flags.Var(flagvalue.AtLeastOne(&o.workers, 4), "workers",
-		"how many load balancers to reconcile at a time")
-	flags.Var(flagvalue.AtLeastOne(&o.targetWorkers, 4), "target-workers",
-		"how many target groups to update at a time")
+		"how many load balancers to reconcile, and how many target groups to update, at a time")
 	flags.Var(flagvalue.Positive(&o.reconcileTimeout, 10*time.Minute), "reconcile-timeout",
 		"how long to work on a load balancer before it is reconciled anew; a worker that takes minutes "+
 			"longer fails the liveness probe")
@@ -117,10 +113,12 @@ func (o *Settings) leaderFlags(flags *pflag.FlagSet) {
 	flags.Var(flagvalue.Positive(&o.leaseLasts, 15*time.Second), "leader-elect-lease-duration",
 		"how long other replicas wait for a leader that no longer renews its lease")
 	flags.Var(flagvalue.Positive(&o.leaseRenewed, 10*time.Second), "leader-elect-renew-deadline",
-		"how long the leader tries to renew its lease before it stops; shorter than the lease duration")
-	flags.Var(flagvalue.Positive(&o.leaseRetried, 2*time.Second), "leader-elect-retry-period",
-		"how often the leader renews the lease, and other replicas try to get it")
+		"how long the leader tries to renew its lease before it stops; shorter than the lease duration. "+
+			"Every fifth of it the leader renews the lease, and other replicas try to get it")
 }
+
+// leaseRetried returns how often the leader renews the lease, and other replicas try to get it.
+func (o *Settings) leaseRetried() time.Duration { return o.leaseRenewed / 5 }
 
 // endpointFlags adds the flags of the addresses that the operator serves at.
 func (o *Settings) endpointFlags(flags *pflag.FlagSet) {

@@ -116,7 +116,6 @@ func (t term) options(
 		Requests:      t.requests,
 		Reads:         t.reads,
 		Workers:       t.workers,
-		TargetWorkers: t.targetWorkers,
 
 		Version:          Version(),
 		Term:             name,
@@ -148,7 +147,7 @@ func (t term) awaitAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return wait.PollUntilContextCancel(ctx, t.leaseRetried, false,
+	return wait.PollUntilContextCancel(ctx, t.leaseRetried(), false,
 		func(ctx context.Context) (bool, error) {
 			return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
 		})

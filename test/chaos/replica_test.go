@@ -62,7 +62,7 @@ func (r *replica) start(t *testing.T) {
 		"--kubeconfig="+r.kubeconfig, "--namespace="+r.world.namespace, "--log-format=console", "--verbose",
 		"--provider=aws", "--aws-region="+albsim.Region, "--aws-vpc-id="+albsim.VPC, "--aws-cluster-name="+albsim.Cluster,
 		"--leader-elect", "--leader-elect-namespace="+r.world.namespace,
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 		"--cloud-attempt-timeout=2s", "--cloud-call-timeout=6s", "--drift-interval=15s", "--shutdown-timeout=5s",
 		"--aws-rates=modify=2/2,write=4/4,targets=4/4", // plans take some seconds
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")

@@ -38,7 +38,7 @@ func TestReplicasAreKilled(t *testing.T) {
 	replica := func() *kube.Replica {
 		last = c.StartReplica(t, "--provider=fake", "--fake-state="+state, "--fake-addresses=10.244.254.0/24", "--fake-latency=20ms",
 			"--namespace="+namespace, "--leader-elect", "--leader-elect-namespace="+namespace,
-			"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+			"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 			"--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-format=console")
 		return last
 	}
@@ -151,7 +151,7 @@ func TestTheDataPlaneOutlivesTheLease(t *testing.T) {
 	namespace := c.Namespace(t)
 	only := c.StartReplica(t, "--provider=fake", "--fake-addresses=10.244.254.0/24", "--namespace="+namespace,
 		"--leader-elect", "--leader-elect-namespace="+namespace,
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 		"--metrics-bind-address=127.0.0.1:9080", "--health-probe-bind-address=127.0.0.1:9081", "--log-format=console")
 	t.Cleanup(func() {
 		if t.Failed() {

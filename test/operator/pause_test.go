@@ -22,7 +22,7 @@ func TestAPausedLeaderChangesNothingWhenItGoesOn(t *testing.T) {
 	w := newWorld(t, simulating(t, albsim.Options{Linger: time.Second, Health: time.Second}))
 	w.flags = []string{
 		"--leader-elect", "--leader-elect-namespace=" + w.namespace, "--aws-rates=modify=1/1",
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 	}
 	w.begin(t)
 	w.siteBySite(t, n)
@@ -49,7 +49,7 @@ func TestAPausedLeaderChangesNothingWhenItGoesOn(t *testing.T) {
 	paused := w.proxy
 	w.proxy = newProxy(t, w.account.url)
 	w.flags = w.flags[:2:2]
-	w.flags = append(w.flags, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+	w.flags = append(w.flags, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s")
 	for i := range n {
 		w.point(t, site(i), backend(i))
 	}

@@ -21,7 +21,7 @@ func TestATermUsesNothingOfTheTermBefore(t *testing.T) {
 	w := newWorld(t, simulated(t))
 	w.flags = []string{
 		"--aws-cluster-name=" + w.name, "--leader-elect", "--leader-elect-namespace=" + w.namespace,
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 	}
 	w.serve(t, "web", "10.0.0.10")
 	w.ask(t, path("/", "web"))
