@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -12,14 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/trials"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/moto"
-	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file runs `fairlead check --prove --adopt` against accounts.
@@ -123,27 +120,11 @@ func TestProveSeesThatMoreThanTagsChanged(t *testing.T) {
 	}
 }
 
-// interruptedTakeover runs a takeover that ends, or breaks, at a call.
-func interruptedTakeover(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
-	t.Helper()
-	sim := albsim.New(albsim.Options{})
-	config := sim.Config()
-	config.HTTPClient, config.Retryer = broken{config.HTTPClient}, func() awssdk.Retryer { return awssdk.NopRetryer{} }
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	sim.Break(func(c albsim.Call) albsim.Fault {
-		if calls = append(calls, c); len(calls) != call {
-			return albsim.NoFault
-		}
-		if fault == albsim.NoFault {
-			stop()
-		}
-		return fault
-	})
+// takeover are the options of a run with a takeover.
+func takeover() trials.Options {
 	o := quick(func() int { return 0 })
 	o.Adopt = true
-	_, left = trials.Run(ctx, of(config, albsim.VPC, trials.Prefix+"test", func() {}), o)
-	return calls, left, sim.Inventory()
+	return o
 }
 
 // Wherever a takeover is told to end, or the connection breaks, nothing is left behind, whose tags it may have then.
@@ -152,43 +133,17 @@ func TestProveOfATakeoverInterruptedAtEveryCall(t *testing.T) {
 		t.Skip("it interrupts a trial many times")
 	}
 	t.Parallel()
-	nothing := albsim.New(albsim.Options{}).Inventory()
-	all, _, _ := interruptedTakeover(t, 0, albsim.NoFault)
-	if len(all) < 50 {
-		t.Fatalf("a run has %d calls: the test reads too little", len(all))
-	}
-	for name, fault := range map[string]albsim.Fault{"told to end": albsim.NoFault, "the answer is lost": albsim.LostAfter} {
-		t.Run(name, func(t *testing.T) {
-			var runs errgroup.Group
-			runs.SetLimit(32)
-			var calls []int
-			for call := 1; call <= len(all); call++ {
-				if fault == albsim.NoFault || all[call-1].Write {
-					calls = append(calls, call)
-				}
-			}
-			for _, call := range nightly.Some(t, 8, calls) {
-				runs.Go(func() error {
-					_, left, there := interruptedTakeover(t, call, fault)
-					if len(left) > 0 || !maps.Equal(there, nothing) {
-						t.Errorf("call %d: %v is said to be left; there is %v", call, left, there)
-					}
-					return nil
-				})
-			}
-			_ = runs.Wait() // each tells of itself
-		})
-	}
+	interruptEach(t, takeover(), 50, 8)
 }
 
 // What a takeover that was killed has left is found by another run, in each state that it may be in.
 func TestProveCleansUpATakeover(t *testing.T) {
-	whole, _, _ := interruptedTakeover(t, 0, albsim.NoFault)
+	whole, _, _ := interrupted(t, takeover(), 0, albsim.NoFault)
 	for _, part := range []int{1, 2, 3} { // of four
 		sim, endpoint := serve(t, albsim.Options{})
 		before := sim.Inventory()
-		killed := quick(func() int { return 0 })
-		killed.Adopt, killed.CleanupTimeout = true, time.Nanosecond
+		killed := takeover()
+		killed.CleanupTimeout = time.Nanosecond
 		ctx, stop := context.WithCancel(t.Context())
 		made := 0
 		sim.Watch(func(albsim.Call) {

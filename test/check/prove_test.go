@@ -192,7 +192,7 @@ func quick(spent func() int) trials.Options {
 
 // interrupted runs a trial that ends, or breaks, at a call, and returns how many calls there were
 // and what there is then.
-func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
+func interrupted(t *testing.T, o trials.Options, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
 	t.Helper()
 	sim := albsim.New(albsim.Options{})
 	config := sim.Config()
@@ -208,7 +208,7 @@ func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Cal
 		}
 		return fault
 	})
-	_, left = trials.Run(ctx, of(config, albsim.VPC, trials.Prefix+"test", func() {}), quick(func() int { return 0 }))
+	_, left = trials.Run(ctx, of(config, albsim.VPC, trials.Prefix+"test", func() {}), o)
 	return calls, left, sim.Inventory()
 }
 
@@ -229,9 +229,16 @@ func TestProveInterruptedAtEveryCall(t *testing.T) {
 		t.Skip("it interrupts a trial hundreds of times")
 	}
 	t.Parallel()
+	interruptEach(t, quick(func() int { return 0 }), 100, 12)
+}
+
+// interruptEach ends a run at some of its calls, and breaks the connection at some of those that write. A run has at least a number
+// of calls.
+func interruptEach(t *testing.T, o trials.Options, atLeast, some int) {
+	t.Helper()
 	nothing := albsim.New(albsim.Options{}).Inventory()
-	all, _, _ := interrupted(t, 0, albsim.NoFault)
-	if len(all) < 100 {
+	all, _, _ := interrupted(t, o, 0, albsim.NoFault)
+	if len(all) < atLeast {
 		t.Fatalf("a run has %d calls: the test reads too little", len(all))
 	}
 	for name, fault := range map[string]albsim.Fault{"told to end": albsim.NoFault, "the answer is lost": albsim.LostAfter} {
@@ -244,9 +251,9 @@ func TestProveInterruptedAtEveryCall(t *testing.T) {
 					calls = append(calls, call)
 				}
 			}
-			for _, call := range nightly.Some(t, 12, calls) {
+			for _, call := range nightly.Some(t, some, calls) {
 				runs.Go(func() error {
-					_, left, there := interrupted(t, call, fault)
+					_, left, there := interrupted(t, o, call, fault)
 					if len(left) > 0 || !maps.Equal(there, nothing) {
 						t.Errorf("call %d: %v is said to be left; there is %v", call, left, there)
 					}
