@@ -60,6 +60,16 @@ func newBound(t *testing.T) bound {
 	return w
 }
 
+// newPermitted returns one that runs, with the kind, and a class that permits all target groups.
+func newPermitted(t *testing.T, changes ...func(*settings)) bound {
+	t.Helper()
+	w := newBound(t)
+	w.define()
+	w.run(changes...)
+	w.permit("arn:*")
+	return w
+}
+
 // define installs the kind.
 func (w bound) define() {
 	w.Helper()
@@ -306,10 +316,7 @@ func TestWhatAnAuthorCanWrite(t *testing.T) {
 // and go, by an operator that begins anew, and until it is deleted.
 func TestWhatWasAcceptedLastIsFollowed(t *testing.T) {
 	t.Parallel()
-	w := newBound(t)
-	w.define()
-	w.run(withGates(time.Hour))
-	w.permit("arn:*")
+	w := newPermitted(t, withGates(time.Hour))
 	w.serve("web", "web-1", "web-2")
 	w.bind("web", "web", blue)
 	w.has(blue, 2)
@@ -372,10 +379,7 @@ func TestWhatWasAcceptedLastIsFollowed(t *testing.T) {
 // A binding that no longer says that it shares its target group still does.
 func TestABindingThatStopsSharing(t *testing.T) {
 	t.Parallel()
-	w := newBound(t)
-	w.define()
-	w.run()
-	w.permit("arn:*")
+	w := newPermitted(t)
 	w.others(blue, "10.244.9.1")
 	w.serve("web", "web-1")
 	w.serve("api", "api-1")
@@ -400,10 +404,7 @@ func TestABindingThatStopsSharing(t *testing.T) {
 // registered since stay.
 func TestFinalizersThatAreRemoved(t *testing.T) {
 	t.Parallel()
-	w := newBound(t)
-	w.define()
-	w.run()
-	w.permit("arn:*")
+	w := newPermitted(t)
 	w.serve("web", "web-1")
 	w.bind("web", "web", blue)
 	w.has(blue, 1)
@@ -448,10 +449,7 @@ func TestFinalizersThatAreRemoved(t *testing.T) {
 // targets cannot be told from those of others.
 func TestARecordOfABindingThatIsLost(t *testing.T) {
 	t.Parallel()
-	w := newBound(t)
-	w.define()
-	w.run()
-	w.permit("arn:*")
+	w := newPermitted(t)
 	w.others(blue, "10.244.9.1")
 	w.serve("web", "web-1")
 	w.bind("web", "web", blue, func(b *alb.TargetGroupBinding) { b.Spec.MultiClusterTargetGroup = true })
@@ -518,10 +516,7 @@ func TestABindingThatSharesIsRenamed(t *testing.T) {
 // Bindings that others have first, or that the controller made for itself, are left alone.
 func TestBindingsThatAreNotServed(t *testing.T) {
 	t.Parallel()
-	w := newBound(t)
-	w.define()
-	w.run()
-	w.permit("arn:*")
+	w := newPermitted(t)
 	w.serve("web", "web-1")
 	w.serve("api", "api-1", "api-2")
 	w.bind("theirs", "web", green, func(b *alb.TargetGroupBinding) {
@@ -565,10 +560,7 @@ func TestBindingsThatAreNotServed(t *testing.T) {
 // group.
 func TestTargetsOfBindingsAreCompared(t *testing.T) {
 	t.Parallel()
-	w := newBound(t)
-	w.define()
-	w.run(func(s *settings) { s.operator.DriftInterval = time.Second })
-	w.permit("arn:*")
+	w := newPermitted(t, func(s *settings) { s.operator.DriftInterval = time.Second })
 	w.serve("web", "web-1", "web-2")
 	w.serve("api", "api-1")
 	w.bind("web", "web", blue)

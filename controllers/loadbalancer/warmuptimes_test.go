@@ -97,16 +97,19 @@ func TestWaitsEnd(t *testing.T) {
 	over("after the plan", at.Add(time.Hour), map[lb.GroupKey]bool{web: false, api: false})
 }
 
+// aWait returns a target group, the steps that wait for it, and its load balancer before and after it is healthy.
+func aWait() (web lb.GroupKey, pending []plan.Step, cold, warm *lb.Observed) {
+	cold = &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
+	warm = cold.Clone()
+	warm.TargetGroups[0].Ready = true
+	return lb.GroupKey{Key: "a", ID: "web"}, []plan.Step{plan.AwaitTargets{Group: "web"}}, cold, warm
+}
+
 // What passes while nothing was waited for is no patience: a load balancer that is paused, plans
 // that fail, a process that stands still.
 func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	web := lb.GroupKey{Key: "a", ID: "web"}
-	pending := []plan.Step{plan.AwaitTargets{Group: "web"}}
-	cold := &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
-	warm := cold.Clone()
-	warm.TargetGroups[0].Ready = true
-
+	web, pending, cold, warm := aWait()
 	var w warmups
 	w.add(cold, pending, false, at)
 	at = at.Add(10 * time.Minute) // nobody was at work, or the plans failed before they came to the group
@@ -137,12 +140,7 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 // not counted.
 func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	web := lb.GroupKey{Key: "a", ID: "web"}
-	pending := []plan.Step{plan.AwaitTargets{Group: "web"}}
-	cold := &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
-	warm := cold.Clone()
-	warm.TargetGroups[0].Ready = true
-
+	web, pending, cold, warm := aWait()
 	var w warmups
 	w.add(cold, pending, false, at)
 	if !w.isOver(web, 20*time.Second, at.Add(20*time.Second)) {
