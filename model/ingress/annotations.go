@@ -14,7 +14,7 @@ import (
 // readAnnotations reads the annotations of an Ingress under its class. If a diagnostic is an error, this
 // version of the Ingress must not be served.
 func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []diag.Diagnostic) {
-	return readAnnotationsOn(c, ing, c.SharedGroupOf(ing))
+	return readAnnotationsOn(c, ing, c.sharedGroupOf(ing))
 }
 
 // readAnnotationsOn reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
@@ -22,7 +22,7 @@ func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []di
 func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (settings.Values,
 	[]diag.Diagnostic) {
 	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec,
-		c.CountsSettingsOf(ing.Namespace, group))
+		c.countsSettingsOf(ing.Namespace, group))
 	var found []diag.Diagnostic
 	for _, w := range wrong {
 		found = append(found, aboutAnnotation(ing, w.Annotation, w.Severity, w.Reason, w.Message))

@@ -16,25 +16,25 @@ import (
 // answered 503.
 
 // signInBefore adds the authentication of a Backend to its action.
-func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate,
+func (v *memberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate,
 	field string) routing.Action {
 	if with == nil {
 		return a
 	}
 	auth, err := v.auth(with)
 	if err != nil {
-		v.AddDiagnostic(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
+		v.addDiagnostic(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
 		return routing.Status(503)
 	}
 	if a.Auth = auth; auth.KeepsClientSecret {
-		v.AddDiagnostic(diag.Warning, diag.SecretUnread, field,
-			v.WhySecretUnread(Name{Namespace: v.Namespace,
+		v.addDiagnostic(diag.Warning, diag.SecretUnread, field,
+			v.whySecretUnread(Name{Namespace: v.Namespace,
 				Name: with.OIDC.SecretName})+"; users sign in as before")
 	}
 	return a
 }
 
-func (v *MemberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
+func (v *memberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
 	switch {
 	case with.OIDC != nil:
 		return v.oidc(with.OIDC)
@@ -55,11 +55,11 @@ func (v *MemberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error
 	return out, nil
 }
 
-func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
+func (v *memberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	n := Name{Namespace: v.Namespace, Name: o.SecretName}
 	object := v.Secrets[n]
 	switch {
-	case object == nil && v.WhySecretUnread(n) != "":
+	case object == nil && v.whySecretUnread(n) != "":
 		return v.lastSignIn(o, n)
 	case object == nil && v.SecretsWithheld != "":
 		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()),
@@ -80,7 +80,7 @@ func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 }
 
 // signInWith returns the sign-in with a client, without its secret.
-func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
+func (v *memberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
 	out := session(o.Session)
 	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, Name{
 		Namespace: v.Namespace, Name: o.SecretName}.String()
@@ -99,7 +99,7 @@ const longestCookie = 200
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html).
 // So the namespace, the identity provider and the client are in the name, and no other namespace
 // can have the same one.
-func (v *MemberBackends) cookie(a *routing.Auth) string {
+func (v *memberBackends) cookie(a *routing.Auth) string {
 	from := sha256.Sum256([]byte(strings.Join([]string{
 		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint,
 		a.UserPool, a.UserPoolDomain, a.ClientID,
@@ -117,15 +117,15 @@ func session(s v1alpha1.Session) *routing.Auth {
 	return out
 }
 
-// RequireSignIn sets the port where users of a host sign in. Requests over HTTP are not redirected
+// requireSignIn sets the port where users of a host sign in. Requests over HTTP are not redirected
 // there, as a client may have sent a token without encryption.
-func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure []int32,
+func (v *memberBackends) requireSignIn(a routing.Action, h routing.Host, secure []int32,
 	field string) routing.Action {
 	if a.Auth == nil {
 		return a
 	}
 	if len(secure) == 0 {
-		v.AddDiagnostic(diag.Error, diag.AuthUnavailable, field,
+		v.addDiagnostic(diag.Error, diag.AuthUnavailable, field,
 			describeHost(h)+" is not served over HTTPS, without which users cannot sign in; "+
 				"requests are answered 503")
 		return a
@@ -140,10 +140,10 @@ func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure 
 
 // lastSignIn returns the sign-in with the last client of a Secret, and with the client secret that
 // the cloud has.
-func (v *MemberBackends) lastSignIn(o *v1alpha1.OIDC, n Name) (*routing.Auth, error) {
+func (v *memberBackends) lastSignIn(o *v1alpha1.OIDC, n Name) (*routing.Auth, error) {
 	client := v.pool.clients[n.String()]
 	if client == "" {
-		return nil, errors.New(v.WhySecretUnread(n))
+		return nil, errors.New(v.whySecretUnread(n))
 	}
 	out := v.signInWith(o, client)
 	out.KeepsClientSecret = true

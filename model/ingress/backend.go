@@ -19,8 +19,8 @@ import (
 // This file makes backends of Services. A missing or unusable Service is a backend without targets:
 // its requests get 503, and no rule changes when it returns.
 
-// ActionOf returns the action of a backend of an Ingress.
-func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) routing.Action {
+// actionOf returns the action of a backend of an Ingress.
+func (v *memberBackends) actionOf(b *networkingv1.IngressBackend, field string) routing.Action {
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
@@ -28,7 +28,7 @@ func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) 
 }
 
 // forward returns the backend of a Service port. Provider has settings of a Backend for it.
-func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, provider,
+func (v *memberBackends) forward(service string, port v1alpha1.ServicePort, provider,
 	field string) routing.BackendID {
 	name := Name{Namespace: v.Namespace, Name: service}
 	asked := v.settingsOf(name, field)
@@ -49,12 +49,12 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 	}
 	if r.Unverified && !v.pool.toldPodsUnknown {
 		v.pool.toldPodsUnknown = true
-		v.AddDiagnostic(diag.Info, diag.EndpointForeign, field,
+		v.addDiagnostic(diag.Info, diag.EndpointForeign, field,
 			"there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
 	for _, p := range r.Problems {
 		if !v.alreadyReported(p) {
-			v.AddDiagnostic(p.Severity, p.Reason, field, p.Text)
+			v.addDiagnostic(p.Severity, p.Reason, field, p.Text)
 		}
 	}
 	entry := v.pool.entries[r.Backend.ID]
@@ -73,7 +73,7 @@ func (v *MemberBackends) forward(service string, port v1alpha1.ServicePort, prov
 }
 
 // tellUnusedLabels adds a diagnostic that targets which are not nodes are not chosen by labels.
-func (v *MemberBackends) tellUnusedLabels(id routing.BackendID, field string) {
+func (v *memberBackends) tellUnusedLabels(id routing.BackendID, field string) {
 	p := endpoints.Problem{Severity: diag.Warning, Reason: diag.SettingConflict,
 		Text: fmt.Sprintf("it has no effect on %s, whose targets are not nodes: that needs target type "+
 			"instance", id)}
@@ -84,7 +84,7 @@ func (v *MemberBackends) tellUnusedLabels(id routing.BackendID, field string) {
 }
 
 // claimHealth adds a member's settings to a health check, after those of older members.
-func (v *MemberBackends) claimHealth(b *pooled, service *corev1.Service, asked map[string]string,
+func (v *memberBackends) claimHealth(b *pooled, service *corev1.Service, asked map[string]string,
 	field string) {
 	health := maps.Clone(b.health)
 	if health == nil {
@@ -124,7 +124,7 @@ func (v *MemberBackends) claimHealth(b *pooled, service *corev1.Service, asked m
 }
 
 // claimAttributes adds a member's attributes to a backend, after those of older members.
-func (v *MemberBackends) claimAttributes(b *pooled, all settings.Attributes,
+func (v *memberBackends) claimAttributes(b *pooled, all settings.Attributes,
 	field string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		asked := all[name]
@@ -144,7 +144,7 @@ func (v *MemberBackends) claimAttributes(b *pooled, all settings.Attributes,
 }
 
 // resolve looks a reference up, or returns no targets if its namespace has used up its endpoints.
-func (v *MemberBackends) resolve(service Name,
+func (v *memberBackends) resolve(service Name,
 	ref endpoints.Reference) *endpoints.Resolution {
 	budget := v.pool.endpoints
 	takes, known := budget.of[service]
@@ -157,7 +157,7 @@ func (v *MemberBackends) resolve(service Name,
 	namespace := service.Namespace
 	if budget.spent[namespace]+takes <= mostEndpoints {
 		budget.spent[namespace] += takes
-		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.EndpointsOf(service))
+		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.endpointsOf(service))
 	}
 	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref,
 		endpoints.Objects{Service: v.Services[service]})

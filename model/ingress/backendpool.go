@@ -16,8 +16,8 @@ func newBackendPool(c *Class, clients map[string]string) *backendPool {
 		ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
-// Backends returns all backends of the pool with their health checks.
-func (p *backendPool) Backends() map[routing.BackendID]routing.Backend {
+// backends returns all backends of the pool with their health checks.
+func (p *backendPool) backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
 	usual := map[endpoints.TargetProtocol]routing.HealthCheck{}
 	for id, e := range p.entries {

@@ -19,7 +19,7 @@ import (
 // requests must not go to another route.
 
 // resource returns the action of a resource backend.
-func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
+func (v *memberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	field string) routing.Action {
 	group := ""
 	if ref.APIGroup != nil {
@@ -27,7 +27,7 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	}
 	if group != v1alpha1.Group || ref.Kind != v1alpha1.KindBackend {
 		kind := strings.TrimPrefix(group+"/"+ref.Kind, "/")
-		v.AddDiagnostic(diag.Error, diag.ResourceUnknown, field,
+		v.addDiagnostic(diag.Error, diag.ResourceUnknown, field,
 			fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
 		return routing.Status(503)
 	}
@@ -35,12 +35,12 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	spec, known := v.specOf(ref.Name)
 	switch {
 	case !known:
-		v.AddDiagnostic(diag.Error, diag.ResourceMissing, field,
+		v.addDiagnostic(diag.Error, diag.ResourceMissing, field,
 			fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace,
 				diag.Cut(ref.Name)))
 		return routing.Status(503)
 	case spec == nil:
-		v.AddDiagnostic(diag.Error, diag.Invalid, field,
+		v.addDiagnostic(diag.Error, diag.Invalid, field,
 			fmt.Sprintf("Backend %s is invalid; requests are answered 503", n))
 		return routing.Status(503)
 	}
@@ -54,7 +54,7 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 
 // specOf returns the spec of a Backend with its defaults: of the Ingress's own, or of an object. The
 // spec is nil if it cannot be used, and known is false if there is none.
-func (v *MemberBackends) specOf(name string) (spec *v1alpha1.BackendSpec, known bool) {
+func (v *memberBackends) specOf(name string) (spec *v1alpha1.BackendSpec, known bool) {
 	own, is := v.Settings.Backends[name]
 	if !is {
 		object := v.Backends[Name{Namespace: v.Namespace, Name: name}]
@@ -96,7 +96,7 @@ func (p *backendPool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
 }
 
 // actionOfSpec returns the action of the spec of a valid Backend.
-func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) routing.Action {
+func (v *memberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) routing.Action {
 	switch {
 	case spec.Redirect != nil:
 		r := spec.Redirect
@@ -125,7 +125,7 @@ func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) 
 
 // weightedBackends returns the backends of weighted Services, sorted. Entries for the same backend
 // are combined.
-func (v *MemberBackends) weightedBackends(services []v1alpha1.WeightedService, provider,
+func (v *memberBackends) weightedBackends(services []v1alpha1.WeightedService, provider,
 	field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {

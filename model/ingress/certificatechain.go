@@ -71,8 +71,8 @@ func commonNames(chain []byte) []string {
 	return routing.CommonHosts(leaf)
 }
 
-// WithKey returns the certificate that was read of a Secret, with its key.
-func (r SecretCertificate) WithKey(s *corev1.Secret) routing.Certificate {
+// withKey returns the certificate that was read of a Secret, with its key.
+func (r SecretCertificate) withKey(s *corev1.Secret) routing.Certificate {
 	c := *r.Certificate
 	c.Pair = &routing.KeyPair{Chain: c.Pair.Chain, Key: s.Data[corev1.TLSPrivateKeyKey]}
 	return c

@@ -273,7 +273,7 @@ func TestACertificateIsKeptWithoutItsKey(t *testing.T) {
 	if kept.Certificate.Pair.Key != nil {
 		t.Error("the certificate is kept with its key")
 	}
-	if got := kept.WithKey(secret); string(got.Pair.Key) != string(private) {
+	if got := kept.withKey(secret); string(got.Pair.Key) != string(private) {
 		t.Error("the certificate does not have the key of the Secret")
 	}
 	if kept.Certificate.Pair.Key != nil {

@@ -6,7 +6,7 @@ import "fairlead.dev/fairlead/model/routing"
 // may use it, so its names are sorted once.
 
 // namesOf returns all names of a certificate that clients may see. Callers must not change them.
-func (d *ListenerBuilder) namesOf(id routing.CertificateID) []routing.Host {
+func (d *listenerBuilder) namesOf(id routing.CertificateID) []routing.Host {
 	shown, known := d.names.shown[id]
 	if !known {
 		shown = d.findNames(id)
@@ -15,7 +15,7 @@ func (d *ListenerBuilder) namesOf(id routing.CertificateID) []routing.Host {
 	return shown
 }
 
-func (d *ListenerBuilder) findNames(id routing.CertificateID) []routing.Host {
+func (d *listenerBuilder) findNames(id routing.CertificateID) []routing.Host {
 	if reported := d.reported[id]; reported != nil {
 		return routing.DistinctHosts(reported)
 	}
@@ -29,7 +29,7 @@ func (d *ListenerBuilder) findNames(id routing.CertificateID) []routing.Host {
 }
 
 // certifies reports whether clients trust a certificate for a host; false for routing.Any.
-func (d *ListenerBuilder) certifies(id routing.CertificateID, host routing.Host) bool {
+func (d *listenerBuilder) certifies(id routing.CertificateID, host routing.Host) bool {
 	names, known := d.names.certified[id]
 	if !known {
 		names = map[routing.Host]bool{}

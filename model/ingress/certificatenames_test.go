@@ -36,7 +36,7 @@ func TestNamesOfCertificates(t *testing.T) {
 			t.Fatalf("of %q and %q: %q, want %q", first, second, got, want)
 		}
 		hosts := slices.DeleteFunc(first, func(n string) bool { return n == "" })
-		d := &ListenerBuilder{known: map[routing.CertificateID]*routing.Certificate{"x": {ID: "x", Hosts: hosts}}, names: newNames()}
+		d := &listenerBuilder{known: map[routing.CertificateID]*routing.Certificate{"x": {ID: "x", Hosts: hosts}}, names: newNames()}
 		for _, h := range pool[1:] {
 			want := slices.ContainsFunc(hosts, func(n string) bool { return routing.Host(n).Covers(routing.Host(h)) })
 			if got := d.certifies("x", routing.Host(h)); got != want {
@@ -48,7 +48,7 @@ func TestNamesOfCertificates(t *testing.T) {
 
 // What is learnt of a certificate of the cloud later counts too.
 func TestNamesThatAreLearntLater(t *testing.T) {
-	d := &ListenerBuilder{known: map[routing.CertificateID]*routing.Certificate{}, names: newNames()}
+	d := &listenerBuilder{known: map[routing.CertificateID]*routing.Certificate{}, names: newNames()}
 	for i, want := range [][]routing.Host{nil, {"h0.test"}, {"h0.test", "h1.test"}} {
 		if got := d.namesOf("x"); !slices.Equal(got, want) {
 			t.Errorf("names %q, want %q", got, want)

@@ -35,8 +35,8 @@ type CertificateOverlap struct {
 	First bool
 }
 
-// Overlaps yields the hosts of other namespaces that a certificate has names for.
-func (o *HostOwners) Overlaps(c CertificateClaim) iter.Seq[CertificateOverlap] {
+// overlaps yields the hosts of other namespaces that a certificate has names for.
+func (o *HostOwners) overlaps(c CertificateClaim) iter.Seq[CertificateOverlap] {
 	return func(yield func(CertificateOverlap) bool) {
 		if o == nil {
 			return

@@ -92,7 +92,7 @@ func TestCertificatesAndHosts(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := nothing
-			for o := range ResolveOwners(c.claims, c.held).Overlaps(CertificateClaim{
+			for o := range ResolveOwners(c.claims, c.held).overlaps(CertificateClaim{
 				Names: c.names, By: claim("bob", c.age, "").By,
 				Served:  c.itself,
 				Granted: func(h routing.Host) bool { return slices.Contains(c.granted, h) },
@@ -114,7 +114,7 @@ func TestCertificatesAndHosts(t *testing.T) {
 
 func TestWithoutOwnersNothingOverlaps(t *testing.T) {
 	var o *HostOwners
-	for overlap := range o.Overlaps(CertificateClaim{Names: []routing.Host{"a.test"}}) {
+	for overlap := range o.overlaps(CertificateClaim{Names: []routing.Host{"a.test"}}) {
 		t.Errorf("%v overlaps", overlap)
 	}
 }

@@ -22,7 +22,7 @@ type certificateRoom struct {
 
 // newCertificateRoom returns the room with the places of Secrets that members ask for and whose
 // certificates the load balancer has.
-func newCertificateRoom(d *ListenerBuilder, s *Snapshot) certificateRoom {
+func newCertificateRoom(d *listenerBuilder, s *Snapshot) certificateRoom {
 	r := certificateRoom{class: s.Class.Name, most: s.Class.MostCertificates(),
 		held: map[routing.CertificateID]bool{}, beside: s.CertificatesBeside,
 		placed: map[string]map[Name]bool{}}

@@ -162,23 +162,23 @@ func (c *Class) HostMissMeaning() routing.HostMiss {
 	return routing.MissAnswers
 }
 
-// RoutePrecedence returns which of several routes answers a request that they match.
-func (c *Class) RoutePrecedence() routing.Precedence {
+// routePrecedence returns which of several routes answers a request that they match.
+func (c *Class) routePrecedence() routing.Precedence {
 	if c.Precedence == v1alpha1.PrecedenceOrder {
 		return routing.InOrder
 	}
 	return routing.BySpecificity
 }
 
-// LoadBalancerSettings returns the class's settings of a whole load balancer. The scheme is part of
+// loadBalancerSettings returns the class's settings of a whole load balancer. The scheme is part of
 // its key.
-func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
+func (c *Class) loadBalancerSettings(scheme string) routing.Settings {
 	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes,
 		Tags: c.Tags, Provider: providerSettingsText(c.Provider)}
 }
 
-// PortSettings returns the settings of the class for one port.
-func (c *Class) PortSettings(number int32) v1alpha1.PortSettings {
+// portSettings returns the settings of the class for one port.
+func (c *Class) portSettings(number int32) v1alpha1.PortSettings {
 	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
 	if at < 0 {
 		return v1alpha1.PortSettings{}
@@ -186,19 +186,19 @@ func (c *Class) PortSettings(number int32) v1alpha1.PortSettings {
 	return c.Ports[at]
 }
 
-// DiscoversCertificates reports whether certificates are searched for in the cloud.
-func (c *Class) DiscoversCertificates() bool {
+// discoversCertificates reports whether certificates are searched for in the cloud.
+func (c *Class) discoversCertificates() bool {
 	return c.CertificateDiscovery == nil || *c.CertificateDiscovery
 }
 
-// ServesForeignRestrictions reports whether Ingresses are served although they have restricting
+// servesForeignRestrictions reports whether Ingresses are served although they have restricting
 // annotations of other controllers.
-func (c *Class) ServesForeignRestrictions() bool {
+func (c *Class) servesForeignRestrictions() bool {
 	return c.ForeignAnnotations == v1alpha1.ForeignWarn ||
 		c.ForeignAnnotations == v1alpha1.ForeignIgnore
 }
 
-// TLSPolicyOf returns the TLS policy of the class for a port, or "".
-func (c *Class) TLSPolicyOf(port int32) string {
-	return cmp.Or(c.PortSettings(port).TLSPolicy, c.TLSPolicy)
+// tlsPolicyOf returns the TLS policy of the class for a port, or "".
+func (c *Class) tlsPolicyOf(port int32) string {
+	return cmp.Or(c.portSettings(port).TLSPolicy, c.TLSPolicy)
 }

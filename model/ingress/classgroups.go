@@ -28,16 +28,16 @@ func (c *Class) sharedGroup(name string) *v1alpha1.SharedGroup {
 	return &c.Groups[at]
 }
 
-// OwnerOf returns the namespace that owns a group across namespaces; "" for none.
-func (c *Class) OwnerOf(group string) string {
+// ownerOf returns the namespace that owns a group across namespaces; "" for none.
+func (c *Class) ownerOf(group string) string {
 	if g := c.sharedGroup(group); g != nil {
 		return g.Owner
 	}
 	return ""
 }
 
-// SharedGroupOf returns the group across namespaces that an Ingress names, or "".
-func (c *Class) SharedGroupOf(ing *networkingv1.Ingress) string {
+// sharedGroupOf returns the group across namespaces that an Ingress names, or "".
+func (c *Class) sharedGroupOf(ing *networkingv1.Ingress) string {
 	group := ing.Annotations[settings.Group]
 	if c.sharedGroup(group) == nil ||
 		!settings.Of(settings.Group).Allows(&c.LoadBalancerClassSpec, group) {
@@ -46,10 +46,10 @@ func (c *Class) SharedGroupOf(ing *networkingv1.Ingress) string {
 	return group
 }
 
-// CountsSettingsOf reports whether the settings of a namespace count for whole load balancers and
+// countsSettingsOf reports whether the settings of a namespace count for whole load balancers and
 // ports, in a group or in none.
-func (c *Class) CountsSettingsOf(namespace, group string) bool {
-	return group == "" || c.OwnerOf(group) == namespace
+func (c *Class) countsSettingsOf(namespace, group string) bool {
+	return group == "" || c.ownerOf(group) == namespace
 }
 
 // selects reports whether a valid selector selects a namespace with these labels.
@@ -58,10 +58,10 @@ func selects(s *metav1.LabelSelector, namespace map[string]string) bool {
 	return err == nil && selector.Matches(labels.Set(namespace))
 }
 
-// Excludes returns why a namespace may not be on a load balancer: the selector of its group across
+// excludes returns why a namespace may not be on a load balancer: the selector of its group across
 // namespaces does not select the namespace. It returns "" if the namespace may, and if the class no
 // longer has the group: then all members move away, within the moveGrace.
-func (c *Class) Excludes(key routing.Key, namespace string, labels map[string]string) string {
+func (c *Class) excludes(key routing.Key, namespace string, labels map[string]string) string {
 	group := c.sharedGroup(key.SharedGroup())
 	if group == nil || selects(&group.NamespaceSelector, labels) {
 		return ""

@@ -21,7 +21,7 @@ func TestASessionIsGoodForOneSignInOnly(t *testing.T) {
 	cookie := func(namespace string, edit func(*routing.Auth)) string {
 		a := usual
 		edit(&a)
-		v := &MemberBackends{Member: Member{Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}}}
+		v := &memberBackends{Member: Member{Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}}}
 		return v.cookie(&a)
 	}
 	same := func(*routing.Auth) {}

@@ -35,7 +35,7 @@ func (s *placement) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnosti
 		why.Message += fmt.Sprintf("; %s serves it until the %s of class %s, %s, is over, and "+
 			"then lets it go", membership.Key, field, class.Name, grace)
 		snapshot := s.snapshot(membership.Key, class)
-		snapshot.AddKept(ing)
+		snapshot.addKept(ing)
 		member.Leaving, member.Departing = true, true
 		s.move(ing, member, snapshot, append(found, why))
 		return

@@ -22,7 +22,7 @@ import (
 // first, the host is not served over HTTPS. A certificate counts for all HTTPS ports. A certificate
 // that two namespaces use is allowed for the hosts of both.
 
-func newCertificateDisputes(d *ListenerBuilder, s *Snapshot) certificateDisputes {
+func newCertificateDisputes(d *listenerBuilder, s *Snapshot) certificateDisputes {
 	r := certificateDisputes{owners: s.Owners, served: map[string]map[routing.Host]bool{},
 		brought: map[string]map[routing.CertificateID]routing.Owner{},
 		recent:  map[string]map[routing.CertificateID]bool{}}
@@ -42,7 +42,7 @@ func newCertificateDisputes(d *ListenerBuilder, s *Snapshot) certificateDisputes
 			}
 			if object := x.Secrets[Name{Namespace: m.Namespace,
 				Name: t.SecretName}]; object != nil && t.SecretName != "" {
-				if c := x.CertificateOf(object).Certificate; c != nil {
+				if c := x.certificateOf(object).Certificate; c != nil {
 					r.recordUse(m.Owner, c.ID)
 				}
 				put(r.recent, m.Namespace, d.remembered[nameOfSecret(object)], true)
@@ -74,7 +74,7 @@ func newCertificateDisputes(d *ListenerBuilder, s *Snapshot) certificateDisputes
 
 // inCloudFor returns the certificates of the cloud that a member names, or that are found for its
 // hosts.
-func (d *ListenerBuilder) inCloudFor(m Member) []routing.CertificateID {
+func (d *listenerBuilder) inCloudFor(m Member) []routing.CertificateID {
 	if len(m.Settings.Certificates) > 0 {
 		return m.Settings.Certificates
 	}
@@ -118,7 +118,7 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 // allowSecret returns the certificate of a Secret if the namespace may serve every name in it.
 // Otherwise it returns an error, with the previous certificate of the Secret if the namespace may
 // serve that.
-func (o *MemberListeners) allowSecret(s secret, n Name) secret {
+func (o *memberListeners) allowSecret(s secret, n Name) secret {
 	if s.id == "" {
 		return s
 	}
@@ -139,7 +139,7 @@ const remedyForForeign = ": use a certificate that has no other names than the h
 	"namespace"
 
 // refusesNamed returns why a member may not use the certificates that it names; "" if it may.
-func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
+func (o *memberListeners) refusesNamed() (diag.Reason, string) {
 	if o.Allowance.Everything && o.owners == nil {
 		return "", ""
 	}
@@ -176,7 +176,7 @@ func (s *Snapshot) FewestCertificates() Fewer {
 
 // others returns the certificates of the cloud for a name that are attached besides the best one. They have no names
 // for hosts of other namespaces. NoRoom is the number of those for which there is no room.
-func (o *MemberListeners) others(listed string, best routing.CertificateID) (others []routing.CertificateID, noRoom int) {
+func (o *memberListeners) others(listed string, best routing.CertificateID) (others []routing.CertificateID, noRoom int) {
 	for _, id := range o.inCloud[listed] {
 		switch {
 		case id == best || o.isContested(id):
@@ -191,7 +191,7 @@ func (o *MemberListeners) others(listed string, best routing.CertificateID) (oth
 
 // isContested reports whether a certificate of the cloud has names for hosts of other namespaces. It keeps the answer,
 // because many hosts may have the same certificates.
-func (o *MemberListeners) isContested(id routing.CertificateID) bool {
+func (o *memberListeners) isContested(id routing.CertificateID) bool {
 	is, known := o.contested[id]
 	if !known {
 		is = o.rival(id, o.namesOf(id)) != nil
@@ -204,7 +204,7 @@ func (o *MemberListeners) isContested(id routing.CertificateID) bool {
 // namespaces. If all have such names, it returns the best one, and why it is not served. The class
 // decides whether the cloud is searched, so the hosts that it allows to namespaces do not matter
 // here.
-func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why string) {
+func (o *memberListeners) choose(listed string) (id routing.CertificateID, why string) {
 	for _, candidate := range o.inCloud[listed] {
 		if !o.isContested(candidate) {
 			return candidate, ""
@@ -216,7 +216,7 @@ func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why s
 
 // whyForeign returns why a member may not use a certificate; "" if it may. It keeps the answer,
 // because many entries of spec.tls may name the same Secret.
-func (o *MemberListeners) whyForeign(id routing.CertificateID) string {
+func (o *memberListeners) whyForeign(id routing.CertificateID) string {
 	why, known := o.refused[id]
 	if !known {
 		why = o.findForeign(id)
@@ -225,7 +225,7 @@ func (o *MemberListeners) whyForeign(id routing.CertificateID) string {
 	return why
 }
 
-func (o *MemberListeners) findForeign(id routing.CertificateID) string {
+func (o *memberListeners) findForeign(id routing.CertificateID) string {
 	names := o.namesOf(id)
 	if !o.Allowance.Everything || o.owners != nil {
 		for _, n := range names {
@@ -236,7 +236,7 @@ func (o *MemberListeners) findForeign(id routing.CertificateID) string {
 		}
 	}
 	for _, n := range names {
-		if !o.Allowance.Permits(n) {
+		if !o.Allowance.permits(n) {
 			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n,
 				o.Namespace)
 		}
@@ -246,7 +246,7 @@ func (o *MemberListeners) findForeign(id routing.CertificateID) string {
 
 // describeRival returns in words which host of another namespace came before a certificate of a
 // member; "" if none did.
-func (o *MemberListeners) describeRival(id routing.CertificateID, names []routing.Host) string {
+func (o *memberListeners) describeRival(id routing.CertificateID, names []routing.Host) string {
 	first := o.rival(id, names)
 	if first == nil {
 		return ""
@@ -257,7 +257,7 @@ func (o *MemberListeners) describeRival(id routing.CertificateID, names []routin
 }
 
 // rival returns a host of another namespace that came before a certificate of a member, or nil.
-func (o *MemberListeners) rival(id routing.CertificateID, names []routing.Host) *overlap {
+func (o *memberListeners) rival(id routing.CertificateID, names []routing.Host) *overlap {
 	for overlap := range o.overlapping(id, names) {
 		// While copies of a certificate are renewed, some Secrets hold the new one and others the
 		// previous one.
@@ -283,7 +283,7 @@ func plainName(n routing.Host) bool {
 
 // overlapping yields the hosts of other namespaces that a certificate of a member has names for. It
 // leaves out namespaces that use the same certificate.
-func (o *MemberListeners) overlapping(id routing.CertificateID,
+func (o *memberListeners) overlapping(id routing.CertificateID,
 	names []routing.Host) iter.Seq[overlap] {
 	served := o.certificateDisputes.served[o.Namespace]
 	by := o.Owner
@@ -291,9 +291,9 @@ func (o *MemberListeners) overlapping(id routing.CertificateID,
 		by = oldest
 	}
 	of := CertificateClaim{Names: names, By: by, Served: o.serves(id),
-		Granted: o.Allowance.Grants, Covered: func(n routing.Host) bool { return served[n] }}
+		Granted: o.Allowance.grants, Covered: func(n routing.Host) bool { return served[n] }}
 	return func(yield func(overlap) bool) {
-		for found := range o.owners.Overlaps(of) {
+		for found := range o.owners.overlaps(of) {
 			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member, id}) {
 				return
 			}
@@ -303,16 +303,16 @@ func (o *MemberListeners) overlapping(id routing.CertificateID,
 
 // serves reports whether a certificate is known to be served for the namespace of a member. It is
 // not known where no owners of hosts are remembered.
-func (o *MemberListeners) serves(id routing.CertificateID) bool {
+func (o *memberListeners) serves(id routing.CertificateID) bool {
 	_, brings := o.brought[o.Namespace][id]
 	return len(o.certificateDisputes.served) > 0 &&
 		(o.recent[o.Namespace][id] && o.servedCertificate(id) != nil ||
 			brings && slices.Contains(o.shown, id))
 }
 
-// Yielding removes hosts from HTTPS if a certificate of another namespace that came first has a
+// yielding removes hosts from HTTPS if a certificate of another namespace that came first has a
 // name for them. It returns all such hosts, also those whose Ingresses do not ask for HTTPS.
-func (d *ListenerBuilder) Yielding() []routing.Host {
+func (d *listenerBuilder) yielding() []routing.Host {
 	if d.owners == nil {
 		return nil
 	}
@@ -347,7 +347,7 @@ func (d *ListenerBuilder) Yielding() []routing.Host {
 }
 
 // inUse returns the certificates that a member uses, sorted.
-func (o *MemberListeners) inUse() []routing.CertificateID {
+func (o *memberListeners) inUse() []routing.CertificateID {
 	ids := map[routing.CertificateID]bool{}
 	for _, use := range o.uses {
 		ids[use.id] = true
@@ -360,7 +360,7 @@ func (o *MemberListeners) inUse() []routing.CertificateID {
 
 // yieldTo removes hosts of a member from HTTPS if a certificate of another namespace came first. A
 // host that was served with this same certificate keeps it.
-func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
+func (o *memberListeners) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
 	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
 		found, yields := first[host]
 		if !yields || found.by.Namespace == o.Namespace {
@@ -387,12 +387,12 @@ func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routi
 
 // reuse makes Secrets of a member use their last certificate again, and reports whether there are
 // any.
-func (o *MemberListeners) reuse(id routing.CertificateID) bool {
+func (o *memberListeners) reuse(id routing.CertificateID) bool {
 	keeps := false
 	for _, t := range o.Spec.TLS {
 		n := Name{Namespace: o.Namespace, Name: t.SecretName}
 		if last := o.servedCertificate(id); last != nil && t.SecretName != "" &&
-			o.remembered[n.String()] == id && o.ListenerBuilder.secrets[n].id != "" {
+			o.remembered[n.String()] == id && o.listenerBuilder.secrets[n].id != "" {
 			keeps = true
 			if !slices.Contains(o.known[id].Secrets, n.String()) {
 				o.addFromSecret(*last, n)
@@ -402,10 +402,10 @@ func (o *MemberListeners) reuse(id routing.CertificateID) bool {
 	return keeps
 }
 
-// OwnerDiagnostics returns diagnostics for the other Ingress of each refusal: the one whose host is named
+// ownerDiagnostics returns diagnostics for the other Ingress of each refusal: the one whose host is named
 // by a refused certificate, and the one whose certificate removes a host from HTTPS. There is one
 // diagnostic for each namespace.
-func (d *ListenerBuilder) OwnerDiagnostics() []diag.Diagnostic {
+func (d *listenerBuilder) ownerDiagnostics() []diag.Diagnostic {
 	type toOwner struct {
 		source    diag.Source
 		namespace string

@@ -14,7 +14,7 @@ import (
 // diagnostics to owners does not grow with the number of claimed hosts.
 func reportDisputes(owners *HostOwners) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	disputes, count := owners.Disputes(), map[routing.Owner]int{}
+	disputes, count := owners.disputes(), map[routing.Owner]int{}
 	for _, d := range disputes {
 		if count[d.By]++; count[d.By] <= mostListedHosts {
 			out = append(out, reportToClaimant(d))

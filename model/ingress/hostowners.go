@@ -22,15 +22,15 @@ func (s *Snapshot) OwnsHosts() bool {
 }
 
 // OwnedHosts returns the hosts of the load balancer with their owners, for the record.
-func (s *Snapshot) OwnedHosts() []Owned { return s.Owners.Owned() }
+func (s *Snapshot) OwnedHosts() []Owned { return s.Owners.owned() }
 
-// ResolveOwners finds the namespaces that own the hosts of a snapshot. If members are left out
+// resolveOwners finds the namespaces that own the hosts of a snapshot. If members are left out
 // later, the owners stay: a member without room must not lose its hosts.
-func (s *Snapshot) ResolveOwners(x *Index, records map[routing.Key]record.Record) {
+func (s *Snapshot) resolveOwners(x *Index, records map[routing.Key]record.Record) {
 	if !s.OwnsHosts() {
 		return
 	}
-	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]HostAllowance{},
+	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]hostAllowance{},
 		named: map[namedHost]bool{}}
 	for i := range s.Members {
 		c.claim(&s.Members[i], s.Recorded.Members[s.Members[i].Owner.String()].LastAccepted)
@@ -77,7 +77,7 @@ type claimant struct {
 	key   routing.Key
 	class *Class
 	*Index
-	allowances map[string]HostAllowance // by namespace
+	allowances map[string]hostAllowance // by namespace
 	claims     []HostClaim
 	named      map[namedHost]bool // the hosts that were claimed already
 }
@@ -88,10 +88,10 @@ type namedHost struct {
 	host    routing.Host
 }
 
-func (c *claimant) allowance(namespace string) HostAllowance {
+func (c *claimant) allowance(namespace string) hostAllowance {
 	a, known := c.allowances[namespace]
 	if !known {
-		a = allowanceOf(c.class, c.NamespaceLabels(namespace))
+		a = allowanceOf(c.class, c.namespaceLabels(namespace))
 		c.allowances[namespace] = a
 	}
 	return a
@@ -111,10 +111,10 @@ func (c *claimant) claim(m *Member, accepted *record.Accepted) {
 func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool) {
 	allowance := c.allowance(by.Namespace)
 	claim := func(host routing.Host, field string) {
-		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.Permits(host) {
+		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.permits(host) {
 			c.named[named] = true
 			c.claims = append(c.claims, HostClaim{
-				Host: host, By: by, Granted: allowance.Grants(host), Former: former,
+				Host: host, By: by, Granted: allowance.grants(host), Former: former,
 				Source: sourceOfIngress(ing).At(field),
 			})
 		}
@@ -141,25 +141,25 @@ func (c *claimant) heldHosts(held map[routing.Host]heldHost,
 	for _, host := range slices.Sorted(maps.Keys(held)) {
 		owner, from := held[host].namespace, held[host].from
 		if c.Namespaces[Name{Name: owner}] != nil &&
-			c.class.Excludes(c.key, owner, c.NamespaceLabels(owner)) != "" {
+			c.class.excludes(c.key, owner, c.namespaceLabels(owner)) != "" {
 			continue
 		}
-		if a := c.allowance(owner); a.Permits(host) {
-			out = append(out, HostHolding{Host: host, Namespace: owner, Granted: a.Grants(host),
+		if a := c.allowance(owner); a.permits(host) {
+			out = append(out, HostHolding{Host: host, Namespace: owner, Granted: a.grants(host),
 				Settled: from == "" && !here.Yielding[host], From: from})
 		}
 	}
 	return out
 }
 
-// OwnedRules returns the rules for hosts that the namespace of a member owns. The others were
+// ownedRules returns the rules for hosts that the namespace of a member owns. The others were
 // reported already.
-func (s *Snapshot) OwnedRules(m Member, rules []HostRule) []HostRule {
+func (s *Snapshot) ownedRules(m Member, rules []HostRule) []HostRule {
 	if s.Owners == nil {
 		return rules
 	}
 	out := slices.DeleteFunc(slices.Clone(rules),
-		func(r HostRule) bool { return s.Owners.Refuses(m.Namespace, r.Host) != nil })
+		func(r HostRule) bool { return s.Owners.refuses(m.Namespace, r.Host) != nil })
 	for i, r := range out {
 		out[i].Below = r.Listed != "" && s.Owners.Below(m.Namespace, r.Host)
 	}
@@ -172,13 +172,13 @@ const (
 
 )
 
-// NamedHosts returns the hosts that rules of members name and their namespaces may serve.
-func (s Snapshot) NamedHosts() map[routing.Host]bool {
+// namedHosts returns the hosts that rules of members name and their namespaces may serve.
+func (s Snapshot) namedHosts() map[routing.Host]bool {
 	out := map[routing.Host]bool{}
 	for _, m := range s.Members {
 		for _, r := range m.Spec.Rules {
 			if host := routing.Host(r.Host); host != routing.Any &&
-				s.Owners.Refuses(m.Namespace, host) == nil {
+				s.Owners.refuses(m.Namespace, host) == nil {
 				out[host] = true
 			}
 		}

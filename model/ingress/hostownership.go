@@ -196,8 +196,8 @@ type HostRefusal struct {
 	Taken routing.Host
 }
 
-// Refuses returns why a namespace may not serve a host; nil if it may.
-func (o *HostOwners) Refuses(namespace string, host routing.Host) *HostRefusal {
+// refuses returns why a namespace may not serve a host; nil if it may.
+func (o *HostOwners) refuses(namespace string, host routing.Host) *HostRefusal {
 	if o == nil {
 		return nil
 	}
@@ -211,8 +211,8 @@ func (o *HostOwners) Refuses(namespace string, host routing.Host) *HostRefusal {
 	return nil
 }
 
-// Owns reports whether a host belongs to a namespace, which is so for all where hosts have no owners.
-func (o *HostOwners) Owns(namespace string, host routing.Host) bool {
+// owns reports whether a host belongs to a namespace, which is so for all where hosts have no owners.
+func (o *HostOwners) owns(namespace string, host routing.Host) bool {
 	return o == nil || o.of[host].namespace == namespace
 }
 
@@ -242,16 +242,16 @@ type HostDispute struct {
 	HasHosts bool
 }
 
-// Disputes returns the refused claims, in their given order. Claims of former versions are left
+// disputes returns the refused claims, in their given order. Claims of former versions are left
 // out, because the Ingress no longer has a field for a diagnostic.
-func (o *HostOwners) Disputes() []HostDispute {
+func (o *HostOwners) disputes() []HostDispute {
 	if o == nil {
 		return nil
 	}
 	var out []HostDispute
 	hasHosts := map[routing.Owner]bool{}
 	for _, c := range o.claims {
-		switch r := o.Refuses(c.By.Namespace, c.Host); {
+		switch r := o.refuses(c.By.Namespace, c.Host); {
 		case c.Former:
 		case r != nil:
 			out = append(out, HostDispute{HostClaim: c, HostRefusal: *r, Against: o.of[r.Taken].claim})
@@ -265,8 +265,8 @@ func (o *HostOwners) Disputes() []HostDispute {
 	return out
 }
 
-// Owned returns the hosts, sorted, each with its namespace.
-func (o *HostOwners) Owned() []Owned {
+// owned returns the hosts, sorted, each with its namespace.
+func (o *HostOwners) owned() []Owned {
 	if o == nil {
 		return nil
 	}

@@ -202,12 +202,12 @@ func TestRefusals(t *testing.T) {
 		{"bob", routing.Any, nil},
 	}
 	for _, c := range cases {
-		if diff := cmp.Diff(c.want, owners.Refuses(c.namespace, c.host)); diff != "" {
+		if diff := cmp.Diff(c.want, owners.refuses(c.namespace, c.host)); diff != "" {
 			t.Errorf("%s and %q (-want +got):\n%s", c.namespace, c.host, diff)
 		}
 	}
 	var none *HostOwners
-	if none.Refuses("bob", "b.test") != nil || none.Disputes() != nil || none.Owned() != nil {
+	if none.refuses("bob", "b.test") != nil || none.disputes() != nil || none.owned() != nil {
 		t.Error("nil Owners restrict something")
 	}
 }
@@ -224,11 +224,11 @@ func TestDisputes(t *testing.T) {
 		{below, HostRefusal{"alice", "*.test"}, &above, true},
 		{reserved, HostRefusal{"carol", "c.example"}, nil, true},
 	}
-	if diff := cmp.Diff(want, owners.Disputes()); diff != "" {
+	if diff := cmp.Diff(want, owners.disputes()); diff != "" {
 		t.Errorf("disputes (-want +got):\n%s", diff)
 	}
 	owned := []Owned{{"*.test", "alice", true}, {"bob.example", "bob", true}, {"c.example", "carol", false}}
-	if diff := cmp.Diff(owned, owners.Owned()); diff != "" {
+	if diff := cmp.Diff(owned, owners.owned()); diff != "" {
 		t.Errorf("owned (-want +got):\n%s", diff)
 	}
 }

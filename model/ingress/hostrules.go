@@ -14,17 +14,17 @@ import (
 // This file restricts namespaces to the hosts that the class allows them. A rule for another host
 // has no route and no name, so it does not take the host from the namespaces that may serve it.
 
-// A HostAllowance holds the hosts that the class allows a namespace.
-type HostAllowance struct {
+// A hostAllowance holds the hosts that the class allows a namespace.
+type hostAllowance struct {
 	Everything bool
 	hosts      []routing.Host
 }
 
-func allowanceOf(c *Class, namespace map[string]string) HostAllowance {
+func allowanceOf(c *Class, namespace map[string]string) hostAllowance {
 	if c.AllowedHosts == nil {
-		return HostAllowance{Everything: true}
+		return hostAllowance{Everything: true}
 	}
-	var a HostAllowance
+	var a hostAllowance
 	for _, entry := range c.AllowedHosts {
 		if !selects(&entry.NamespaceSelector, namespace) {
 			continue
@@ -37,7 +37,7 @@ func allowanceOf(c *Class, namespace map[string]string) HostAllowance {
 	return a
 }
 
-func (a HostAllowance) Permits(h routing.Host) bool {
+func (a hostAllowance) permits(h routing.Host) bool {
 	if a.Everything {
 		return true
 	}
@@ -49,8 +49,8 @@ func (a HostAllowance) Permits(h routing.Host) bool {
 	return false
 }
 
-// Grants reports whether the class grants the host itself, and not only a wildcard that covers it.
-func (a HostAllowance) Grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
+// grants reports whether the class grants the host itself, and not only a wildcard that covers it.
+func (a hostAllowance) grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
 
 // A HostRule is a permitted rule of an Ingress.
 type HostRule struct {
@@ -75,34 +75,34 @@ func (r HostRule) spelt() routing.Host {
 	return r.Host
 }
 
-// NamedBy returns the field that names the host.
-func (r HostRule) NamedBy() string {
+// namedBy returns the field that names the host.
+func (r HostRule) namedBy() string {
 	if r.Listed != "" {
 		return r.Listed
 	}
 	return r.Field() + ".host"
 }
 
-// Listing returns the Listed of the routes and the name of a rule; nil unless its host is only
+// listing returns the Listed of the routes and the name of a rule; nil unless its host is only
 // listed.
-func (r HostRule) Listing() *routing.Listed {
+func (r HostRule) listing() *routing.Listed {
 	if r.Listed == "" {
 		return nil
 	}
 	return &routing.Listed{By: r.By}
 }
 
-// Leaves reports whether an Ingress with these permitted rules has any route.
-func (a HostAllowance) Leaves(m Member, permitted []HostRule) bool {
-	return a.Everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.Permits(routing.Any)
+// leaves reports whether an Ingress with these permitted rules has any route.
+func (a hostAllowance) leaves(m Member, permitted []HostRule) bool {
+	return a.Everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.permits(routing.Any)
 }
 
-func (a HostAllowance) permittedRules(m Member) ([]HostRule, []diag.Diagnostic) {
+func (a hostAllowance) permittedRules(m Member) ([]HostRule, []diag.Diagnostic) {
 	var rules []HostRule
 	var found []diag.Diagnostic
 	for i, r := range m.Spec.Rules {
 		allowed := HostRule{index: i, Host: routing.Host(r.Host), HTTP: r.HTTP}
-		if a.Permits(allowed.Host) {
+		if a.permits(allowed.Host) {
 			rules = append(rules, allowed)
 			continue
 		}

@@ -55,8 +55,8 @@ func newIndex(o Objects) *Index {
 	return x
 }
 
-// Objects returns the objects of the index, sorted by name.
-func (x *Index) Objects() Objects {
+// objects returns the objects of the index, sorted by name.
+func (x *Index) objects() Objects {
 	o := Objects{
 		Backends:        sorted(x.Backends),
 		Services:        sorted(x.Services),
@@ -78,8 +78,8 @@ func (x *Index) Objects() Objects {
 	return o
 }
 
-// EndpointsOf returns a Service with its EndpointSlices, Pods and Nodes.
-func (x *Index) EndpointsOf(service Name) endpoints.Objects {
+// endpointsOf returns a Service with its EndpointSlices, Pods and Nodes.
+func (x *Index) endpointsOf(service Name) endpoints.Objects {
 	return endpoints.Objects{
 		Service: x.Services[service], Slices: x.EndpointSlices[service], Nodes: x.Nodes,
 		Pods: slices.Collect(maps.Values(x.podsOf(service))), PodsKnown: x.PodsKnown, Awaited: x.Awaited,
@@ -99,9 +99,9 @@ func (x *Index) podsOf(service Name) map[Name]*corev1.Pod {
 	return out
 }
 
-// NamespaceLabels returns the labels of a namespace. The API server labels every namespace with its
+// namespaceLabels returns the labels of a namespace. The API server labels every namespace with its
 // name, so this label is known even if the namespace is not among the objects.
-func (x *Index) NamespaceLabels(namespace string) map[string]string {
+func (x *Index) namespaceLabels(namespace string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: namespace}
 	if n := x.Namespaces[Name{Name: namespace}]; n != nil {
 		maps.Copy(labels, n.Labels)
@@ -109,8 +109,8 @@ func (x *Index) NamespaceLabels(namespace string) map[string]string {
 	return labels
 }
 
-// CopyDependencies copies from another index what a member depends on.
-func (x *Index) CopyDependencies(from *Index, m Member) {
+// copyDependencies copies from another index what a member depends on.
+func (x *Index) copyDependencies(from *Index, m Member) {
 	for b := range backendsOf(&m.Spec) {
 		x.takeBackend(from, m.Namespace, b, m.Settings.Backends)
 	}
@@ -120,8 +120,8 @@ func (x *Index) CopyDependencies(from *Index, m Member) {
 	pick(x.Namespaces, from.Namespaces, Name{Name: m.Namespace})
 }
 
-// CertificateOf returns the certificate in a Secret, from Certificates if it was read before.
-func (x *Index) CertificateOf(s *corev1.Secret) SecretCertificate {
+// certificateOf returns the certificate in a Secret, from Certificates if it was read before.
+func (x *Index) certificateOf(s *corev1.Secret) SecretCertificate {
 	if j, known := x.Certificates[s]; known {
 		return j
 	}
@@ -179,8 +179,8 @@ func (x *Index) takeService(from *Index, n Name) {
 	maps.Copy(x.pods, from.podsOf(n))
 }
 
-// WhySecretUnread returns why a Secret could not be read; "" if it could.
-func (x *Index) WhySecretUnread(n Name) string {
+// whySecretUnread returns why a Secret could not be read; "" if it could.
+func (x *Index) whySecretUnread(n Name) string {
 	why := x.SecretsUnread[n.String()]
 	if why == "" {
 		return ""

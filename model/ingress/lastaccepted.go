@@ -25,7 +25,7 @@ func lastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress,
 	accepted *record.Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
 	group := key.SharedGroup()
-	if group != "" && c.SharedGroupOf(version) != group {
+	if group != "" && c.sharedGroupOf(version) != group {
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name,
 			group), false
 	}
@@ -85,8 +85,8 @@ func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
 	if a.Everything {
 		return nil
 	}
-	rules, found := a.Permitted(m, c.HostMissMeaning())
-	if a.Leaves(m, rules) {
+	rules, found := a.permitted(m, c.HostMissMeaning())
+	if a.leaves(m, rules) {
 		return nil
 	}
 	if m.Spec.DefaultBackend != nil {
@@ -99,9 +99,9 @@ func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
 	return found
 }
 
-// ServedForeignRestrictions reports whether the class permitted such annotations when a version was
+// servedForeignRestrictions reports whether the class permitted such annotations when a version was
 // last accepted.
-func (s Snapshot) ServedForeignRestrictions() bool {
+func (s Snapshot) servedForeignRestrictions() bool {
 	return s.Recorded.Class != nil &&
-		(&Class{LoadBalancerClassSpec: *s.Recorded.Class}).ServesForeignRestrictions()
+		(&Class{LoadBalancerClassSpec: *s.Recorded.Class}).servesForeignRestrictions()
 }

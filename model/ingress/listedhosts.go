@@ -24,7 +24,7 @@ func mostListedRoutes(m Member) int {
 
 // listedRules returns the rules that answer for listed hosts, each with the listed host in place of
 // its own. The class must allow the listed host, not the rule's own.
-func (a HostAllowance) listedRules(m Member, miss routing.HostMiss) ([]HostRule,
+func (a hostAllowance) listedRules(m Member, miss routing.HostMiss) ([]HostRule,
 	[]diag.Diagnostic) {
 	var out []HostRule
 	var found []diag.Diagnostic
@@ -48,11 +48,11 @@ func (a HostAllowance) listedRules(m Member, miss routing.HostMiss) ([]HostRule,
 			if len(answers) == 0 {
 				continue // this is reported as CertificateUnused
 			}
-			if !a.Permits(host) {
+			if !a.permits(host) {
 				found = append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(field),
 					Message: fmt.Sprintf("the class does not let namespace %s serve host %s", m.Namespace, host),
-					Ports:   diag.PortsOf(m.SecurePorts()...),
+					Ports:   diag.PortsOf(m.securePorts()...),
 				})
 				continue
 			}
@@ -68,7 +68,7 @@ func (a HostAllowance) listedRules(m Member, miss routing.HostMiss) ([]HostRule,
 						"those of its rules, so none of these hosts is served over HTTPS: name them in rules, list "+
 						"a wildcard, list no hosts, or listen on fewer ports", most, len(m.Settings.Ports),
 						mostRoutes),
-					Ports: diag.PortsOf(m.SecurePorts()...),
+					Ports: diag.PortsOf(m.securePorts()...),
 				})
 			}
 			out = append(out, answers...)
@@ -96,9 +96,9 @@ func rulesAnswering(host routing.Host, byHost map[routing.Host][]HostRule, hasDe
 	return out
 }
 
-// Permitted returns the rules of a member that the class allows, those for listed hosts last, and
+// permitted returns the rules of a member that the class allows, those for listed hosts last, and
 // diagnostics about the others.
-func (a HostAllowance) Permitted(m Member, miss routing.HostMiss) ([]HostRule, []diag.Diagnostic) {
+func (a hostAllowance) permitted(m Member, miss routing.HostMiss) ([]HostRule, []diag.Diagnostic) {
 	rules, found := a.permittedRules(m)
 	listed, refused := a.listedRules(m, miss)
 	return append(rules, listed...), append(found, refused...)

@@ -20,7 +20,7 @@ import (
 
 // An entry is one of spec.tls.
 type entry struct {
-	*MemberListeners
+	*memberListeners
 	*networkingv1.IngressTLS
 	field string
 }
@@ -52,7 +52,7 @@ func (e entry) unanswered() map[routing.Host]certificateUse {
 
 // searchesUnanswered reports whether a class has certificates of listed hosts for which an Ingress has no answer.
 func searchesUnanswered(c *Class) bool {
-	return frontEnds[c.Dialect].allCertificates && c.DiscoversCertificates()
+	return frontEnds[c.Dialect].allCertificates && c.discoversCertificates()
 }
 
 // certificates chooses a certificate for each covered host that has one. before has those of entries before this one.
@@ -71,7 +71,7 @@ func (e entry) certificates(covered []covered, before map[routing.Host]certifica
 // fromBefore uses the first certificate that was found for a listed host, for the hosts that no entry lists.
 func (e entry) fromBefore(covered []covered, before map[routing.Host]certificateUse) map[routing.Host]certificateUse {
 	listed := map[routing.Host]bool{}
-	for _, t := range e.TLSEntries() {
+	for _, t := range e.tlsEntries() {
 		if len(t.Hosts) > 0 {
 			for _, c := range e.covers.coveredBy(t.Hosts) {
 				listed[c.host] = true
@@ -84,8 +84,8 @@ func (e entry) fromBefore(covered []covered, before map[routing.Host]certificate
 			first = use
 		}
 	}
-	if first.id == "" && len(e.MemberListeners.unanswered) > 0 {
-		first = e.MemberListeners.unanswered[0]
+	if first.id == "" && len(e.memberListeners.unanswered) > 0 {
+		first = e.memberListeners.unanswered[0]
 	}
 	uses := map[routing.Host]certificateUse{}
 	for _, c := range covered {
@@ -190,9 +190,9 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		}
 		if len(e.inCloud[listed]) == 0 {
 			holds := "the cloud holds no certificate for " + listed
-			if e.ListenerBuilder.unread != "" {
+			if e.listenerBuilder.unread != "" {
 				holds = "none was chosen for " + listed + " before the cloud could not be asked: " +
-					e.ListenerBuilder.unread
+					e.listenerBuilder.unread
 			}
 			if !e.discovers {
 				holds = "the class does not let the cloud be searched for certificates"
@@ -237,7 +237,7 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 }
 
 // recordHost records that the cloud has a certificate for a host.
-func (d *ListenerBuilder) recordHost(id routing.CertificateID, host string) {
+func (d *listenerBuilder) recordHost(id routing.CertificateID, host string) {
 	c := d.known[id]
 	if c == nil {
 		c = &routing.Certificate{ID: id}
@@ -258,18 +258,18 @@ func remedyFor(reason diag.Reason) string {
 }
 
 // readSecret reads a Secret once.
-func (o *MemberListeners) readSecret(n Name) secret {
-	s, read := o.ListenerBuilder.secrets[n]
+func (o *memberListeners) readSecret(n Name) secret {
+	s, read := o.listenerBuilder.secrets[n]
 	if !read {
-		s = o.ListenerBuilder.parseSecret(n, o.Index)
-		o.ListenerBuilder.secrets[n] = s
+		s = o.listenerBuilder.parseSecret(n, o.Index)
+		o.listenerBuilder.secrets[n] = s
 	}
 	return s
 }
 
-func (d *ListenerBuilder) parseSecret(n Name, among *Index) secret {
+func (d *listenerBuilder) parseSecret(n Name, among *Index) secret {
 	object := among.Secrets[n]
-	if why := among.WhySecretUnread(n); object == nil && why != "" {
+	if why := among.whySecretUnread(n); object == nil && why != "" {
 		return secret{d.lastOf(n), diag.SecretUnread, errors.New(why)}
 	}
 	if object == nil && among.SecretsWithheld != "" {
@@ -279,7 +279,7 @@ func (d *ListenerBuilder) parseSecret(n Name, among *Index) secret {
 	if object == nil {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
 	}
-	judged := among.CertificateOf(object)
+	judged := among.certificateOf(object)
 	c, until, err := judged.Certificate, judged.Until, judged.Err
 	if err != nil {
 		return secret{d.lastOf(n), diag.CertificateInvalid,
@@ -289,13 +289,13 @@ func (d *ListenerBuilder) parseSecret(n Name, among *Index) secret {
 		return secret{d.lastOf(n), diag.CertificateInvalid,
 			fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
-	d.addFromSecret(judged.WithKey(object), n)
+	d.addFromSecret(judged.withKey(object), n)
 	d.namesIn[c.ID] = judged.Hosts
 	return secret{id: c.ID}
 }
 
 // lastOf returns the last certificate of a Secret, if the load balancer still has it; else "".
-func (d *ListenerBuilder) lastOf(n Name) routing.CertificateID {
+func (d *listenerBuilder) lastOf(n Name) routing.CertificateID {
 	last := d.servedCertificate(d.remembered[n.String()])
 	if last == nil {
 		return ""
@@ -306,7 +306,7 @@ func (d *ListenerBuilder) lastOf(n Name) routing.CertificateID {
 
 // servedCertificate returns a certificate that was imported from a Secret for the load balancer, or
 // nil.
-func (d *ListenerBuilder) servedCertificate(id routing.CertificateID) *routing.Certificate {
+func (d *listenerBuilder) servedCertificate(id routing.CertificateID) *routing.Certificate {
 	at := slices.IndexFunc(d.held, func(c routing.Certificate) bool { return c.ID == id })
 	if at < 0 {
 		return nil
@@ -316,7 +316,7 @@ func (d *ListenerBuilder) servedCertificate(id routing.CertificateID) *routing.C
 
 // addFromSecret records a certificate of a Secret. If the Secret held it only earlier, its key is
 // missing.
-func (d *ListenerBuilder) addFromSecret(c routing.Certificate, from Name) {
+func (d *listenerBuilder) addFromSecret(c routing.Certificate, from Name) {
 	known := d.known[c.ID]
 	if known == nil {
 		known = &c

@@ -14,9 +14,9 @@ import (
 
 // This file has the listeners of a load balancer while they are built, and those of one member.
 
-// A ListenerBuilder makes the listeners of a load balancer and their certificates. Members are added one by
+// A listenerBuilder makes the listeners of a load balancer and their certificates. Members are added one by
 // one, the oldest first.
-type ListenerBuilder struct {
+type listenerBuilder struct {
 	class *Class
 	group string // the group across namespaces, or ""
 	// why certificates in the cloud could not be listed; "" if they could
@@ -45,11 +45,11 @@ type ListenerBuilder struct {
 }
 
 // newListenerBuilder returns a builder with the ports of the shared group alone.
-func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
-	d := &ListenerBuilder{
+func newListenerBuilder(s *Snapshot, c Certificates) *listenerBuilder {
+	d := &listenerBuilder{
 		class: &s.Class, group: s.Key.SharedGroup(),
 		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, fewer: s.FewerCertificates,
-		discovers: s.Class.DiscoversCertificates(), members: s.Recorded.Members,
+		discovers: s.Class.discoversCertificates(), members: s.Recorded.Members,
 		ports:   map[int32]*listener{},
 		secrets: map[Name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
@@ -61,17 +61,17 @@ func newListenerBuilder(s *Snapshot, c Certificates) *ListenerBuilder {
 	d.room = newCertificateRoom(d, s)
 	d.certificateDisputes = newCertificateDisputes(d, s)
 	if d.group != "" {
-		d.openSharedPorts(s.Class.OwnerOf(d.group), s.Members)
+		d.openSharedPorts(s.Class.ownerOf(d.group), s.Members)
 	}
 	return d
 }
 
-// AddMember adds the ports and certificates that a member asks for. If its default backend answers
-// for hosts without a rule, it counts as a rule without a host. Finish serves them, once all
+// addMember adds the ports and certificates that a member asks for. If its default backend answers
+// for hosts without a rule, it counts as a rule without a host. finish serves them, once all
 // members are added.
-func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
-	rules []HostRule, forAnyHost bool) *MemberListeners {
-	o := &MemberListeners{ListenerBuilder: d, Index: x, Member: m, Allowance: a,
+func (d *listenerBuilder) addMember(x *Index, m Member, a hostAllowance,
+	rules []HostRule, forAnyHost bool) *memberListeners {
+	o := &memberListeners{listenerBuilder: d, Index: x, Member: m, Allowance: a,
 		covers:  newCover(hostsOf(rules, forAnyHost)),
 		refused: map[routing.CertificateID]string{}, contested: map[routing.CertificateID]bool{}}
 	d.openings = append(d.openings, o)
@@ -101,8 +101,8 @@ func (d *ListenerBuilder) AddMember(x *Index, m Member, a HostAllowance,
 	return o
 }
 
-// Build returns the listeners of the ports that serve a member, and their certificates.
-func (d *ListenerBuilder) Build(c *Class) ([]routing.Listener, []routing.Certificate) {
+// build returns the listeners of the ports that serve a member, and their certificates.
+func (d *listenerBuilder) build(c *Class) ([]routing.Listener, []routing.Certificate) {
 	var listeners []routing.Listener
 	used := map[routing.CertificateID]bool{}
 	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
@@ -110,14 +110,14 @@ func (d *ListenerBuilder) Build(c *Class) ([]routing.Listener, []routing.Certifi
 		if len(at.served) == 0 {
 			continue
 		}
-		own := c.PortSettings(port)
+		own := c.portSettings(port)
 		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes,
 			Inbound: at.inbound}
 		for _, name := range slices.Sorted(maps.Keys(at.attributes)) {
 			l.Asked = append(l.Asked, at.attributes[name])
 		}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
-			if l.TLSPolicy = c.TLSPolicyOf(port); l.TLSPolicy == "" && at.policy != "" {
+			if l.TLSPolicy = c.tlsPolicyOf(port); l.TLSPolicy == "" && at.policy != "" {
 				l.TLSPolicy, l.Decided = at.policy, append(l.Decided, at.policyBy)
 			}
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
@@ -152,20 +152,20 @@ type certificateUse struct {
 	beside []routing.CertificateID // more that are attached with it
 }
 
-// ServedPorts are the ports on which one Ingress is served, ascending.
-type ServedPorts struct {
+// servedPorts are the ports on which one Ingress is served, ascending.
+type servedPorts struct {
 	plain  []int32
 	secure map[routing.Host][]int32 // HTTP and HTTPS ports, of hosts with a certificate
 	// the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 	listed map[routing.Host][]int32
 }
 
-// MemberListeners are the listeners that one member asks for.
-type MemberListeners struct {
-	*ListenerBuilder
+// memberListeners are the listeners that one member asks for.
+type memberListeners struct {
+	*listenerBuilder
 	*Index
 	Member
-	Allowance HostAllowance
+	Allowance hostAllowance
 	covers    cover
 	plain     []int32                         // HTTP ports on which the member is served
 	claimed   []int32                         // HTTPS ports on which the member is served
@@ -180,17 +180,17 @@ type MemberListeners struct {
 }
 
 // report adds a diagnostic about a field of the member.
-func (o *MemberListeners) report(severity diag.Severity, reason diag.Reason, field,
+func (o *memberListeners) report(severity diag.Severity, reason diag.Reason, field,
 	message string) {
 	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason,
 		Source: o.Source().At(field), Message: message})
 }
 
 // reportSecure adds a diagnostic about a field of the member, for the HTTPS ports that it asks for.
-func (o *MemberListeners) reportSecure(severity diag.Severity, reason diag.Reason, field,
+func (o *memberListeners) reportSecure(severity diag.Severity, reason diag.Reason, field,
 	message string) {
 	o.report(severity, reason, field, message)
-	o.found[len(o.found)-1].Ports = diag.PortsOf(o.AskedSecurePorts()...)
+	o.found[len(o.found)-1].Ports = diag.PortsOf(o.askedSecurePorts()...)
 }
 
 // certificateDisputes hold the certificates of namespaces that share a load balancer, and the hosts
@@ -203,7 +203,7 @@ type certificateDisputes struct {
 	brought map[string]map[routing.CertificateID]routing.Owner
 	// certificates that Secrets of a namespace held last
 	recent   map[string]map[routing.CertificateID]bool
-	openings []*MemberListeners
+	openings []*memberListeners
 	// hosts that are not served over HTTPS because of another namespace's certificate
 	overlaps []overlap
 }
@@ -264,13 +264,13 @@ func (n names) forget(id routing.CertificateID) {
 }
 
 // secureOf returns the HTTPS ports of a host, ascending.
-func (s ServedPorts) secureOf(h routing.Host) []int32 {
+func (s servedPorts) secureOf(h routing.Host) []int32 {
 	return slices.DeleteFunc(slices.Clone(s.secure[h]),
 		func(p int32) bool { return slices.Contains(s.plain, p) })
 }
 
-// ForSignIn returns the HTTPS ports on which users of a host can sign in.
-func (s ServedPorts) ForSignIn(h routing.Host) []int32 {
+// forSignIn returns the HTTPS ports on which users of a host can sign in.
+func (s servedPorts) forSignIn(h routing.Host) []int32 {
 	if secure := s.secureOf(h); len(secure) > 0 {
 		return secure
 	}

@@ -18,13 +18,13 @@ func among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
-// AskedListeners returns the ports that a member asks for, with or without certificates.
-func (m Member) AskedListeners() []v1alpha1.ListenPort {
+// askedListeners returns the ports that a member asks for, with or without certificates.
+func (m Member) askedListeners() []v1alpha1.ListenPort {
 	var out []v1alpha1.ListenPort
 	for _, port := range settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP) {
 		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTP, Port: port})
 	}
-	for _, port := range m.SecurePorts() {
+	for _, port := range m.securePorts() {
 		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTPS, Port: port})
 	}
 	return out
@@ -71,9 +71,9 @@ func NewMember(ing *networkingv1.Ingress, s settings.Values) Member {
 // Source returns the source of diagnostics about a member.
 func (m Member) Source() diag.Source { return sourceOfIngress(m.Ingress) }
 
-// TLSEntries returns spec.tls, or one entry for all hosts if there is none and certificates are
+// tlsEntries returns spec.tls, or one entry for all hosts if there is none and certificates are
 // named.
-func (m Member) TLSEntries() []networkingv1.IngressTLS {
+func (m Member) tlsEntries() []networkingv1.IngressTLS {
 	if len(m.Spec.TLS) == 0 && len(m.Settings.Certificates) > 0 {
 		return []networkingv1.IngressTLS{{}}
 	}
@@ -82,22 +82,22 @@ func (m Member) TLSEntries() []networkingv1.IngressTLS {
 
 // AskedPorts returns the ports that the Ingress asks for, ascending.
 func (m Member) AskedPorts() []int32 {
-	ports := append(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), m.AskedSecurePorts()...)
+	ports := append(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), m.askedSecurePorts()...)
 	slices.Sort(ports)
 	return ports
 }
 
-// AskedSecurePorts returns SecurePorts, or without spec.tls the HTTPS ports that the Ingress lists.
-func (m Member) AskedSecurePorts() []int32 {
-	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.TLSEntries()) == 0 {
+// askedSecurePorts returns securePorts, or without spec.tls the HTTPS ports that the Ingress lists.
+func (m Member) askedSecurePorts() []int32 {
+	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.tlsEntries()) == 0 {
 		return settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
 	}
-	return m.SecurePorts()
+	return m.securePorts()
 }
 
-// SecurePorts returns the HTTPS ports that the Ingress asks for, with or without a certificate.
-func (m Member) SecurePorts() []int32 {
-	if len(m.TLSEntries()) == 0 {
+// securePorts returns the HTTPS ports that the Ingress asks for, with or without a certificate.
+func (m Member) securePorts() []int32 {
+	if len(m.tlsEntries()) == 0 {
 		return nil
 	}
 	if listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS); listed != nil {

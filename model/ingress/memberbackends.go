@@ -11,14 +11,14 @@ import (
 // This file has the backends of one member while they are translated.
 
 // alreadyReported reports whether a problem was already reported for this Ingress.
-func (v *MemberBackends) alreadyReported(p endpoints.Problem) bool {
+func (v *memberBackends) alreadyReported(p endpoints.Problem) bool {
 	before := v.problems[p]
 	v.problems[p] = true
 	return before
 }
 
-// MemberBackends holds the backends of one member while they are added to the pool.
-type MemberBackends struct {
+// memberBackends holds the backends of one member while they are added to the pool.
+type memberBackends struct {
 	*Index
 	Member
 	pool      *backendPool
@@ -31,13 +31,13 @@ type MemberBackends struct {
 	ofServices map[Name]settings.Values
 }
 
-func newMemberBackends(x *Index, p *backendPool, m Member) *MemberBackends {
-	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[Name]routing.Action{},
+func newMemberBackends(x *Index, p *backendPool, m Member) *memberBackends {
+	return &memberBackends{Index: x, Member: m, pool: p, resources: map[Name]routing.Action{},
 		problems: map[endpoints.Problem]bool{}, own: map[string]*v1alpha1.BackendSpec{}, ofServices: map[Name]settings.Values{}}
 }
 
-// AddDiagnostic adds a diagnostic about a field of the member.
-func (v *MemberBackends) AddDiagnostic(severity diag.Severity, reason diag.Reason, field, message string) {
+// addDiagnostic adds a diagnostic about a field of the member.
+func (v *memberBackends) addDiagnostic(severity diag.Severity, reason diag.Reason, field, message string) {
 	v.Found = append(v.Found, diag.Diagnostic{Severity: severity, Reason: reason,
 		Source: v.Source().At(field), Message: message})
 }

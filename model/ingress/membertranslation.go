@@ -12,21 +12,21 @@ type translation struct {
 	*Index
 	snapshot  *Snapshot
 	class     *Class
-	listeners *ListenerBuilder
+	listeners *listenerBuilder
 	pool      *backendPool
 	config    routing.Config
 	found     []diag.Diagnostic
 	// neighbours decide which listed hosts need answers of their own
-	neighbours *Neighbours
+	neighbours *otherIngresses
 }
 
 // A memberTranslation is the translation of one member.
 type memberTranslation struct {
-	*MemberBackends
+	*memberBackends
 	translation *translation
 	rules       []HostRule
-	opening     *MemberListeners
-	ports       ServedPorts
+	opening     *memberListeners
+	ports       servedPorts
 	refused     []diag.Diagnostic // about hosts; they replace those about unused certificates
 	// hosts whose requests over HTTP are not redirected, since they are not served over HTTPS
 	unredirected nameList

@@ -34,7 +34,7 @@ func NetworkOf(s Snapshot) DecidedNetwork {
 			Said: func(v settings.Values) (string, string) { return said(v), annotation },
 			Asks: func(value string) bool { return value != "" },
 			Same: func(a, b string) bool { return a == b },
-		}.Decide(s.Members)
+		}.decide(s.Members)
 		out.found = append(out.found, notes...)
 		return by, value
 	}
@@ -196,9 +196,9 @@ func (c CloudNetwork) has(n DecidedNetwork) bool {
 	return reflect.DeepEqual(c.Asked, routing.Network{}) || reflect.DeepEqual(c.Asked, n.Network)
 }
 
-// LacksGroups reports whether the security groups of a load balancer are not known, so that it must
+// lacksGroups reports whether the security groups of a load balancer are not known, so that it must
 // not be made or changed.
-func (c CloudNetwork) LacksGroups(n DecidedNetwork) bool {
+func (c CloudNetwork) lacksGroups(n DecidedNetwork) bool {
 	if len(n.SecurityGroups) == 0 {
 		return false
 	}
@@ -207,7 +207,7 @@ func (c CloudNetwork) LacksGroups(n DecidedNetwork) bool {
 
 // Keeps reports whether the settings of a load balancer have to stay as they are, since it is not
 // known what they would have to be.
-func (c CloudNetwork) Keeps(n DecidedNetwork) bool { return !c.has(n) || c.LacksGroups(n) }
+func (c CloudNetwork) Keeps(n DecidedNetwork) bool { return !c.has(n) || c.lacksGroups(n) }
 
 // WithoutMissingGroups returns a snapshot in which no change asks for security groups that the
 // cloud lacks. Where those of the class or of a served version are missing, a load balancer keeps
@@ -216,7 +216,7 @@ func WithoutMissingGroups(s Snapshot, c CloudNetwork) (Snapshot, []diag.Diagnost
 	var found []diag.Diagnostic
 	for {
 		n := NetworkOf(s)
-		if len(s.Members) == 0 || !c.LacksGroups(n) {
+		if len(s.Members) == 0 || !c.lacksGroups(n) {
 			return s, found
 		}
 		why := "the cloud has no such security groups: " + diag.Cut(strings.Join(n.SecurityGroups, ", "))

@@ -14,12 +14,12 @@ import (
 // mayForward reports whether the class allows all target groups of others that a Backend names, and
 // adds a diagnostic for each other one. Requests must not go to the rest of the Backend alone, whose
 // weights say otherwise.
-func (v *MemberBackends) mayForward(services []v1alpha1.WeightedService, field string) bool {
+func (v *memberBackends) mayForward(services []v1alpha1.WeightedService, field string) bool {
 	allowed := true
 	for _, s := range services {
 		if arn := s.TargetGroupARN; arn != "" && !v.pool.class.allowsTargetGroup(arn) {
 			allowed = false
-			v.AddDiagnostic(diag.Error, diag.TargetGroupNotAllowed, field, fmt.Sprintf("requests are answered 503: "+
+			v.addDiagnostic(diag.Error, diag.TargetGroupNotAllowed, field, fmt.Sprintf("requests are answered 503: "+
 				"the class does not allow target group %s; ask its owner to add it to "+
 				"`allowedTargetGroups`", arn))
 		}

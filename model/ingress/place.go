@@ -29,7 +29,7 @@ func Place(o Objects, options ClassOptions) ([]Snapshot, []diag.Diagnostic) {
 	reportNames(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
-		if snapshot := s.snapshots[key]; !snapshot.HasOnlyRefused() {
+		if snapshot := s.snapshots[key]; !snapshot.hasOnlyRefused() {
 			out = append(out, s.finish(snapshot))
 		}
 	}
@@ -132,7 +132,7 @@ func (s *placement) admit(ing *networkingv1.Ingress, class *Class,
 			found = append(found, *refused)
 		}
 	}
-	key, refused := keyOf(class, ing, given, s.NamespaceLabels(ing.Namespace))
+	key, refused := keyOf(class, ing, given, s.namespaceLabels(ing.Namespace))
 	if refused != nil && !hasError(found) {
 		found = append(found, *refused)
 	}
@@ -145,14 +145,14 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 		func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
 	needed := newIndex(Objects{SecretsWithheld: s.SecretsWithheld,
 		PodsKnown: s.PodsKnown, Awaited: s.Awaited})
-	for m := range snapshot.Versions() {
-		needed.CopyDependencies(s.Index, m)
+	for m := range snapshot.versions() {
+		needed.copyDependencies(s.Index, m)
 	}
-	snapshot.ResolveOwners(s.Index, s.records)
+	snapshot.resolveOwners(s.Index, s.records)
 	s.countCertificates(snapshot)
 	ingresses := snapshot.Ingresses
 	needed.Certificates = s.judgements(snapshot, needed)
-	snapshot.Objects = needed.Objects()
+	snapshot.Objects = needed.objects()
 	snapshot.Ingresses = ingresses
 	snapshot.Services = snapshot.Class.readServices(snapshot.Services)
 	for _, m := range snapshot.Members {
@@ -174,12 +174,12 @@ func (s *placement) finish(snapshot *Snapshot) Snapshot {
 func (s *placement) judgements(snapshot *Snapshot,
 	needed *Index) map[*corev1.Secret]SecretCertificate {
 	out := map[*corev1.Secret]SecretCertificate{}
-	for m := range snapshot.Versions() {
+	for m := range snapshot.versions() {
 		for _, t := range m.Spec.TLS {
 			if secret := needed.Secrets[Name{Namespace: m.Namespace,
 				Name: t.SecretName}]; secret != nil && t.SecretName != "" {
 				if _, known := out[secret]; !known {
-					out[secret] = s.CertificateOf(secret)
+					out[secret] = s.certificateOf(secret)
 				}
 			}
 		}

@@ -107,7 +107,7 @@ func (s *placement) keepLastGood(ing *networkingv1.Ingress,
 		found = append(found, withdrawn...)
 		if ok {
 			snapshot := s.snapshot(membership.Key, class)
-			snapshot.AddKept(ing)
+			snapshot.addKept(ing)
 			s.move(ing, last, snapshot, found)
 			return snapshot
 		}
@@ -121,8 +121,8 @@ func (s *placement) keepLastGood(ing *networkingv1.Ingress,
 // there is a diagnostic.
 func (s *placement) permittedVersion(ing *networkingv1.Ingress, membership record.Membership,
 	class *Class) (m Member, notes []diag.Diagnostic, ok bool) {
-	labels := s.NamespaceLabels(ing.Namespace)
-	withdrawn := class.Excludes(membership.Key, ing.Namespace, labels)
+	labels := s.namespaceLabels(ing.Namespace)
+	withdrawn := class.excludes(membership.Key, ing.Namespace, labels)
 	if withdrawn == "" {
 		m, withdrawn, ok = lastAccepted(class, membership.Key, ing, membership.LastAccepted)
 	}
@@ -143,7 +143,7 @@ func (s *placement) permittedVersion(ing *networkingv1.Ingress, membership recor
 // the load balancer stops serving the Ingress.
 func (s *placement) leaving(m Member, membership record.Membership,
 	class *Class) (out Member, notes []diag.Diagnostic, ok bool) {
-	if why := class.Excludes(membership.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
+	if why := class.excludes(membership.Key, m.Namespace, s.namespaceLabels(m.Namespace)); why != "" {
 		s.stopServing(membership, class)
 		d := tellWithdrawn(m.Ingress, membership.Key, why)
 		d.Severity = diag.Warning
@@ -165,7 +165,7 @@ func (s *placement) leaving(m Member, membership record.Membership,
 // still permits its last accepted version, which is served then. Otherwise it returns nil.
 func (s *placement) permitsNoHost(m Member, class *Class,
 	t record.Memberships) []diag.Diagnostic {
-	denied := denies(class, m, s.NamespaceLabels(m.Namespace))
+	denied := denies(class, m, s.namespaceLabels(m.Namespace))
 	if denied == nil {
 		return nil
 	}
@@ -175,8 +175,8 @@ func (s *placement) permitsNoHost(m Member, class *Class,
 			continue
 		}
 		last, _, ok := lastAccepted(before, membership.Key, m.Ingress, membership.LastAccepted)
-		if ok && before.Excludes(membership.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" &&
-			denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
+		if ok && before.excludes(membership.Key, m.Namespace, s.namespaceLabels(m.Namespace)) == "" &&
+			denies(before, last, s.namespaceLabels(m.Namespace)) == nil {
 			return denied
 		}
 	}

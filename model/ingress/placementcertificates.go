@@ -13,7 +13,7 @@ import (
 func (s *placement) countCertificates(snapshot *Snapshot) {
 	snapshot.CertificatesBeside = map[string]int{}
 	counted := map[string]bool{}
-	for m := range snapshot.Versions() {
+	for m := range snapshot.versions() {
 		if counted[m.Namespace] || len(m.Spec.TLS) == 0 {
 			continue
 		}

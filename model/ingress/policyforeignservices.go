@@ -19,7 +19,7 @@ import (
 // such annotations and no longer does.
 func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	restricted, found := foreignRestrictions(s)
-	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
+	ends := s.servedForeignRestrictions() && !s.Class.servesForeignRestrictions()
 	refused := slices.DeleteFunc(s.Changes(),
 		func(m Member) bool { return !restricted[nameOf(m.Ingress)] })
 	var withdrawn []Member

@@ -70,7 +70,7 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 	webACL, by, found := loadBalancerSetting{
 		Said: func(v settings.Values) (string, string) { return v.WebACL, settings.WAFv2ACL },
 		Asks: settings.IsWebACL, Same: g.sameWebACL,
-	}.Decide(s.Members)
+	}.decide(s.Members)
 	out := routing.Protection{WebACL: webACL}
 	if by != nil && settings.IsWebACL(webACL) {
 		if out.WebACL = g.WebACLs[webACL]; out.WebACL == "" {
@@ -81,7 +81,7 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 		Said: func(v settings.Values) (string, string) { return v.Shield, settings.ShieldAdvanced },
 		Asks: func(v string) bool { return v == "true" },
 		Same: func(a, b string) bool { return a == b },
-	}.Decide(s.Members)
+	}.decide(s.Members)
 	found = append(found, notes...)
 	switch {
 	case shield == "false":

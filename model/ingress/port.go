@@ -30,7 +30,7 @@ func newListener(protocol routing.Protocol, opener string, inbound []string) *li
 
 // openSharedPorts opens the ports of a group across namespaces, with the settings of the class and
 // of the members of the group's owner.
-func (d *ListenerBuilder) openSharedPorts(owner string, members []Member) {
+func (d *listenerBuilder) openSharedPorts(owner string, members []Member) {
 	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
 		d.ports[p.Port] = newListener(routing.Protocol(p.Protocol), "the class", everywhere)
@@ -45,7 +45,7 @@ func (d *ListenerBuilder) openSharedPorts(owner string, members []Member) {
 		if m.Namespace != owner {
 			continue
 		}
-		for _, p := range m.AskedListeners() {
+		for _, p := range m.askedListeners() {
 			at := d.ports[p.Port]
 			if at == nil {
 				at = newListener(routing.Protocol(p.Protocol), m.Owner.String(), everywhere)
@@ -55,7 +55,7 @@ func (d *ListenerBuilder) openSharedPorts(owner string, members []Member) {
 				continue
 			}
 			at.narrow(m)
-			own := d.class.PortSettings(p.Port)
+			own := d.class.portSettings(p.Port)
 			own.Port = p.Port
 			at.takeAttributes(m, own, func(diag.Reason, string) {}) // it is reported when it is added
 			if p.Protocol == v1alpha1.ProtocolHTTPS {
@@ -75,7 +75,7 @@ func (d *listener) narrow(m Member) {
 }
 
 // claim returns the ports that serve a member, and adds diagnostics about the others.
-func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int32 {
+func (o *memberListeners) claim(ports []int32, protocol routing.Protocol) []int32 {
 	var claimed []int32
 	for _, port := range ports {
 		at := o.ports[port]
@@ -109,14 +109,14 @@ func (d *listener) leave(m Member) {
 }
 
 // refuse adds a diagnostic that a member is not served on a port.
-func (o *MemberListeners) refuse(port int32, annotation string, reason diag.Reason,
+func (o *memberListeners) refuse(port int32, annotation string, reason diag.Reason,
 	message string) {
 	o.found = append(o.found, aboutAnnotation(o.Ingress, annotation, diag.Error, reason,
 		message).On(port))
 }
 
 // admits reports whether a port admits only clients that a member asks for.
-func (o *MemberListeners) admits(port int32, at *listener) bool {
+func (o *memberListeners) admits(port int32, at *listener) bool {
 	if o.group == "" {
 		at.narrow(o.Member)
 	}
@@ -142,9 +142,9 @@ func (d *listener) decision() string {
 // class is accepted, unless it is known to accept older versions of TLS than the one that the
 // member asks for. In a group across namespaces, a member that does not decide is served only with
 // the policy that it asks for.
-func (o *MemberListeners) accepts(port int32, at *listener) bool {
+func (o *memberListeners) accepts(port int32, at *listener) bool {
 	asked := o.Settings.TLSPolicyAsked()
-	if fixed := o.class.TLSPolicyOf(port); at.protocol == v1alpha1.ProtocolHTTPS &&
+	if fixed := o.class.tlsPolicyOf(port); at.protocol == v1alpha1.ProtocolHTTPS &&
 		settings.StricterPolicy(asked, fixed) {
 		o.refuse(port, settings.TLSPolicy, diag.Exposed,
 			fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
@@ -152,8 +152,8 @@ func (o *MemberListeners) accepts(port int32, at *listener) bool {
 		return false
 	}
 	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS ||
-		o.class.CountsSettingsOf(o.Namespace, o.group) || asked == "" || asked == at.policy ||
-		o.class.TLSPolicyOf(port) != "" {
+		o.class.countsSettingsOf(o.Namespace, o.group) || asked == "" || asked == at.policy ||
+		o.class.tlsPolicyOf(port) != "" {
 		return true
 	}
 	o.refuse(port, settings.TLSPolicy, diag.Exposed,
@@ -178,13 +178,13 @@ func (d *listener) takePolicy(m Member) {
 }
 
 // choosePolicy sets the TLS policy that a member asks for on ports where no older member set one.
-func (o *MemberListeners) choosePolicy(ports []int32) {
+func (o *memberListeners) choosePolicy(ports []int32) {
 	policy := o.Settings.TLSPolicyAsked()
 	if policy == "" {
 		return
 	}
 	for _, port := range ports {
-		at, fixed := o.ports[port], o.class.TLSPolicyOf(port)
+		at, fixed := o.ports[port], o.class.tlsPolicyOf(port)
 		if fixed == "" {
 			at.takePolicy(o.Member)
 		}
@@ -201,9 +201,9 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 	}
 }
 
-// ClientDiagnostics returns diagnostics about members whose ports admit fewer clients than they ask for,
+// clientDiagnostics returns diagnostics about members whose ports admit fewer clients than they ask for,
 // by address or by certificate.
-func (d *ListenerBuilder) ClientDiagnostics() []diag.Diagnostic {
+func (d *listenerBuilder) clientDiagnostics() []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for port, at := range d.ports {
 		found = append(found, at.reportAdmitted(port)...)

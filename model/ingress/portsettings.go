@@ -25,7 +25,7 @@ func checkPortSettings(m Member) []diag.Diagnostic {
 		found = append(found, aboutAnnotation(m.Ingress, annotation, diag.Error,
 			diag.AnnotationInvalid, message))
 	}
-	asked, secure := m.AskedPorts(), m.SecurePorts()
+	asked, secure := m.AskedPorts(), m.securePorts()
 	attributes, mutual := m.Settings.PortsAsked()
 	for _, port := range attributes {
 		if !slices.Contains(asked, port) {
@@ -85,9 +85,9 @@ func (d *listener) takeAttributes(m Member, class v1alpha1.PortSettings,
 }
 
 // chooseAttributes adds the attributes that a member asks for to the ports that serve it.
-func (o *MemberListeners) chooseAttributes(ports []int32) {
+func (o *memberListeners) chooseAttributes(ports []int32) {
 	for _, port := range ports {
-		at, class := o.ports[port], o.class.PortSettings(port)
+		at, class := o.ports[port], o.class.portSettings(port)
 		class.Port = port
 		tell := func(reason diag.Reason, message string) {
 			o.found = append(o.found, aboutAnnotation(o.Ingress, settings.ListenerAttributes,
@@ -111,7 +111,7 @@ func (o *MemberListeners) chooseAttributes(ports []int32) {
 // agreeOnOrigins takes away the attributes for other origins that a member does not ask for whose port has them, in classes
 // where Ingresses ask for these by enable-cors: it answers other origins nothing. A former version, or a member that leaves,
 // counts as well.
-func (d *ListenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
+func (d *listenerBuilder) agreeOnOrigins() (found []diag.Diagnostic) {
 	if !frontEnds[d.class.Dialect].agreesOnOrigins {
 		return nil
 	}
@@ -150,8 +150,8 @@ func (m Member) hasBackends() bool {
 
 // mutualOf returns what holds about certificates of clients on a port, and the object that decides;
 // nil if none does.
-func (o *MemberListeners) mutualOf(port int32) (m *routing.MutualAuthentication, by string) {
-	if ofClass := o.class.PortSettings(port).MutualAuthentication; ofClass != nil {
+func (o *memberListeners) mutualOf(port int32) (m *routing.MutualAuthentication, by string) {
+	if ofClass := o.class.portSettings(port).MutualAuthentication; ofClass != nil {
 		return (*routing.MutualAuthentication)(ofClass), "the class"
 	}
 	return o.ports[port].mutual, o.ports[port].verifier.String()
@@ -159,7 +159,7 @@ func (o *MemberListeners) mutualOf(port int32) (m *routing.MutualAuthentication,
 
 // verifies reports whether a member can be served with what holds about certificates of clients on
 // a port: with what it asks for, or with more.
-func (o *MemberListeners) verifies(port int32, at *listener) bool {
+func (o *memberListeners) verifies(port int32, at *listener) bool {
 	asked := o.Settings.MutualAsked(port)
 	if !asked.Asks() {
 		return true
@@ -213,7 +213,7 @@ func (d *listener) takeMutual(m Member, port int32) {
 
 // chooseMutual sets what a member asks for about certificates of clients on the ports that serve
 // it, and adds diagnostics about ports on which others decide.
-func (o *MemberListeners) chooseMutual(ports []int32) {
+func (o *memberListeners) chooseMutual(ports []int32) {
 	for _, port := range ports {
 		at := o.ports[port]
 		at.takeMutual(o.Member, port)
@@ -225,7 +225,7 @@ func (o *MemberListeners) chooseMutual(ports []int32) {
 		}
 		reason := diag.SettingConflict
 		switch {
-		case o.class.PortSettings(port).MutualAuthentication != nil:
+		case o.class.portSettings(port).MutualAuthentication != nil:
 			reason = diag.AnnotationNotAllowed
 		case o.Settings.Mutual[port] == nil:
 			reason = diag.NotGroupOwner

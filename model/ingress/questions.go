@@ -52,7 +52,7 @@ func (c *Certificates) Recall(m record.Record) {
 
 // CertificateHosts returns the hosts for which the cloud must be asked for certificates.
 func CertificateHosts(s Snapshot) []string {
-	if !s.Class.DiscoversCertificates() {
+	if !s.Class.discoversCertificates() {
 		return nil
 	}
 	x := newIndex(Objects{Namespaces: s.Namespaces})
@@ -62,9 +62,9 @@ func CertificateHosts(s Snapshot) []string {
 		if len(m.Settings.Certificates) > 0 {
 			continue
 		}
-		permitted, _ := allowanceOf(&s.Class, x.NamespaceLabels(m.Namespace)).Permitted(m,
+		permitted, _ := allowanceOf(&s.Class, x.namespaceLabels(m.Namespace)).permitted(m,
 			s.Class.HostMissMeaning())
-		covers := newCover(hostsOf(s.OwnedRules(m, permitted), false))
+		covers := newCover(hostsOf(s.ownedRules(m, permitted), false))
 		for _, t := range m.Spec.TLS {
 			if t.SecretName != "" {
 				continue
@@ -94,7 +94,7 @@ func NamedCertificates(s Snapshot) []routing.CertificateID {
 		return nil
 	}
 	var ask []routing.CertificateID
-	for m := range s.Versions() {
+	for m := range s.versions() {
 		ask = append(ask, m.Settings.Certificates...)
 	}
 	slices.Sort(ask)

@@ -41,7 +41,7 @@ func (v *memberTranslation) reportText(p *networkingv1.HTTPIngressPath, read rou
 	if !expression.MatchString(strings.NewReplacer("{", "", "}", "").Replace(p.Path)) {
 		what = "a template"
 	}
-	v.AddDiagnostic(diag.Warning, diag.PathReadAsText, field+".path",
+	v.addDiagnostic(diag.Warning, diag.PathReadAsText, field+".path",
 		fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
 }
 
@@ -63,7 +63,7 @@ func (v *memberTranslation) reportAnchors(p *networkingv1.HTTPIngressPath, read 
 	if rest, doubled := strings.CutPrefix(p.Path, "/^/"); doubled {
 		message += "; write " + quotedPath("/"+strings.TrimSuffix(rest, "$"))
 	}
-	v.AddDiagnostic(diag.Warning, diag.Unreachable, field+".path", message)
+	v.addDiagnostic(diag.Warning, diag.Unreachable, field+".path", message)
 	return true
 }
 

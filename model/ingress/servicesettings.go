@@ -48,7 +48,7 @@ func readService(s *corev1.Service, c *Class) serviceReading {
 
 // settingsOf returns the settings of the ports of a Service: its own, and else those of the member. It
 // reports, at a field of the member, what is wrong with those of the Service.
-func (v *MemberBackends) settingsOf(service Name, field string) settings.Values {
+func (v *memberBackends) settingsOf(service Name, field string) settings.Values {
 	object := v.Services[service]
 	if object == nil || len(object.Annotations) == 0 {
 		return v.Settings
@@ -64,7 +64,7 @@ func (v *MemberBackends) settingsOf(service Name, field string) settings.Values 
 		if w.Severity == diag.Error {
 			message += ", so it is ignored"
 		}
-		v.AddDiagnostic(diag.Warning, w.Reason, field, "annotation "+w.Annotation+" of Service "+service.String()+": "+message)
+		v.addDiagnostic(diag.Warning, w.Reason, field, "annotation "+w.Annotation+" of Service "+service.String()+": "+message)
 	}
 	if len(read.asked) > 0 {
 		all := maps.Clone(v.Annotations)

@@ -32,10 +32,10 @@ type loadBalancerSetting struct {
 	Same func(a, b string) bool
 }
 
-// Decide returns the value in force, and the member that decides: the oldest whose value enables
+// decide returns the value in force, and the member that decides: the oldest whose value enables
 // something, else the oldest with a value. The diagnostics are for the others, and for members
 // whose setting does not count.
-func (f loadBalancerSetting) Decide(members []Member) (value string, by *Member,
+func (f loadBalancerSetting) decide(members []Member) (value string, by *Member,
 	found []diag.Diagnostic) {
 	said := func(m Member) string {
 		value, _ := f.Said(m.Settings)

@@ -60,9 +60,9 @@ type Snapshot struct {
 	ServiceAnnotations map[*corev1.Service]*foreign.Annotations
 }
 
-// HasOnlyRefused reports whether all Ingresses of the load balancer are refused, so that it is not
+// hasOnlyRefused reports whether all Ingresses of the load balancer are refused, so that it is not
 // needed.
-func (s *Snapshot) HasOnlyRefused() bool {
+func (s *Snapshot) hasOnlyRefused() bool {
 	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
 }
 
@@ -118,8 +118,8 @@ func ProviderSettings(s Snapshot) (class string, groups []string) {
 	return providerSettingsText(s.Class.Provider), slices.Compact(groups)
 }
 
-// RoutesPerPort returns the number of routes of all members on one port.
-func (s Snapshot) RoutesPerPort() int {
+// routesPerPort returns the number of routes of all members on one port.
+func (s Snapshot) routesPerPort() int {
 	n := 0
 	for _, m := range s.Members {
 		n += routesOf(m.Ingress)

@@ -52,7 +52,7 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 			switch {
 			case ok:
 				s.Members = append(s.Members, last)
-				s.AddKept(m.Ingress)
+				s.addKept(m.Ingress)
 			case withdrawn != "":
 				s.Diagnostics = append(s.Diagnostics, tellWithdrawn(m.Ingress, s.Key, withdrawn))
 			}
@@ -101,7 +101,7 @@ func (s Snapshot) leaveOut(out func(*Member) bool) Snapshot {
 	for i := range all {
 		if !out(&all[i]) {
 			s.Members = append(s.Members, all[i])
-		} else if group != "" && s.Class.CountsSettingsOf(all[i].Namespace, group) {
+		} else if group != "" && s.Class.countsSettingsOf(all[i].Namespace, group) {
 			s.Members = append(s.Members, all[i])
 			s.Members[len(s.Members)-1].Unserved = true
 		}
@@ -117,18 +117,18 @@ func (s Snapshot) Ends(made routing.Config) bool {
 		slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
 }
 
-// AddKept adds a diagnostic that the last accepted version of an Ingress is served.
-func (s *Snapshot) AddKept(ing *networkingv1.Ingress) {
+// addKept adds a diagnostic that the last accepted version of an Ingress is served.
+func (s *Snapshot) addKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOfIngress(ing),
 		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
 	})
 }
 
-// Versions yields the members, and then the last accepted versions of changed ones, and of those
+// versions yields the members, and then the last accepted versions of changed ones, and of those
 // that have departed. Their objects have to be read, too, because these versions are served if a
 // change is refused.
-func (s Snapshot) Versions() iter.Seq[Member] {
+func (s Snapshot) versions() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		for _, m := range s.Members {
 			if !yield(m) {
@@ -177,7 +177,7 @@ func (s Snapshot) departed(known map[string]*networkingv1.Ingress) (out []Member
 
 // NeedsNodes reports whether the requests of any member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
-	for m := range s.Versions() {
+	for m := range s.versions() {
 		if m.Settings.TargetType == v1alpha1.TargetTypeInstance {
 			return true
 		}

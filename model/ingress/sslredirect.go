@@ -29,7 +29,7 @@ func checkRedirect(m Member) []diag.Diagnostic {
 	if !m.asksForRedirect() {
 		return nil
 	}
-	port, secure := m.Settings.SSLRedirect, m.SecurePorts()
+	port, secure := m.Settings.SSLRedirect, m.securePorts()
 	tell := func(severity diag.Severity, reason diag.Reason, why string) []diag.Diagnostic {
 		return []diag.Diagnostic{aboutAnnotation(m.Ingress, settings.SSLRedirect, severity, reason, why)}
 	}
@@ -51,7 +51,7 @@ func checkRedirect(m Member) []diag.Diagnostic {
 // redirectsAll reports whether a member redirects all of its hosts. Of a host whose certificate is
 // missing, requests are served over HTTP until there is one, unless the dialect closes HTTP.
 func (m Member) redirectsAll() bool {
-	if !slices.Contains(m.SecurePorts(), m.Settings.SSLRedirect) {
+	if !slices.Contains(m.securePorts(), m.Settings.SSLRedirect) {
 		return false
 	}
 	for _, r := range m.Spec.Rules {
@@ -64,7 +64,7 @@ func (m Member) redirectsAll() bool {
 
 // isCovered reports whether spec.tls covers a host of rules, which may be Any.
 func (m Member) isCovered(h routing.Host) bool {
-	return slices.ContainsFunc(m.TLSEntries(), func(t networkingv1.IngressTLS) bool {
+	return slices.ContainsFunc(m.tlsEntries(), func(t networkingv1.IngressTLS) bool {
 		return len(t.Hosts) == 0 || slices.ContainsFunc(t.Hosts, func(listed string) bool {
 			return routing.Host(listed).Covers(h)
 		})
@@ -124,9 +124,9 @@ func (v *memberTranslation) addRedirectOfMisses() {
 	}
 	why := ""
 	switch {
-	case !v.opening.Allowance.Permits(routing.Any):
+	case !v.opening.Allowance.permits(routing.Any):
 		why = notForAnyHost(v.Member)
-	case !v.translation.snapshot.Owners.Owns(v.Namespace, routing.Any):
+	case !v.translation.snapshot.Owners.owns(v.Namespace, routing.Any):
 		why = fmt.Sprintf("they do not belong to namespace %s, which has no rule without a host and no default backend here",
 			v.Namespace)
 	default:

@@ -18,7 +18,7 @@ import (
 // checkedPort returns the port for health checks of a Service's targets, a number or traffic-port,
 // and whether health checks for a member may use it. It adds a diagnostic if not. A last accepted
 // version is served with such an annotation, but without such checks.
-func (v *MemberBackends) checkedPort(service *corev1.Service, targetType, asked,
+func (v *memberBackends) checkedPort(service *corev1.Service, targetType, asked,
 	field string) (port string, may bool) {
 	port = asked
 	if settings.NamesPort(asked) {
@@ -69,7 +69,7 @@ func portNamed(s *corev1.Service, name, targetType string) (number int32, why st
 	return 0, fmt.Sprintf("Service %s has no port of that name; it has %s", nameOf(s), endpoints.PortsOf(s))
 }
 
-func (v *MemberBackends) reportCheck(port, field string, reason diag.Reason, why string) {
+func (v *memberBackends) reportCheck(port, field string, reason diag.Reason, why string) {
 	p := endpoints.Problem{Severity: diag.Error, Reason: reason,
 		Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.alreadyReported(p) {
@@ -80,7 +80,7 @@ func (v *MemberBackends) reportCheck(port, field string, reason diag.Reason, why
 
 // settingSource returns the place of a setting of a Service's ports: the annotation of the member,
 // or the field that names the Service with the annotation.
-func (v *MemberBackends) settingSource(annotation, field string) diag.Source {
+func (v *memberBackends) settingSource(annotation, field string) diag.Source {
 	if _, is := v.Annotations[annotation]; is {
 		return annotationSource(v.Ingress, annotation)
 	}

@@ -17,9 +17,9 @@ import (
 // label. An entry without hosts covers all hosts of the Ingress, its rules without a host, and its
 // default backend.
 
-// Of returns the ports that serve a rule. A host that only spec.tls lists has the HTTPS ports
+// of returns the ports that serve a rule. A host that only spec.tls lists has the HTTPS ports
 // alone.
-func (s ServedPorts) Of(r HostRule) []int32 {
+func (s servedPorts) of(r HostRule) []int32 {
 	if r.Listed != "" {
 		return s.secureOf(r.Host)
 	}
@@ -29,16 +29,16 @@ func (s ServedPorts) Of(r HostRule) []int32 {
 	return s.plain
 }
 
-// Neighbours are the other Ingresses of a load balancer, as far as they could answer for a host
+// otherIngresses are the other Ingresses of a load balancer, as far as they could answer for a host
 // that an Ingress lists.
-type Neighbours struct {
+type otherIngresses struct {
 	Named map[routing.Host]bool // the hosts of all rules
 	// Answering has how many Ingresses answer over HTTPS for a host of rules.
 	Answering map[routing.Host]int
 }
 
-// Count counts the hosts for which an Ingress answers over HTTPS.
-func (n *Neighbours) Count(s ServedPorts) {
+// count counts the hosts for which an Ingress answers over HTTPS.
+func (n *otherIngresses) count(s servedPorts) {
 	for host := range s.secure {
 		if len(s.secureOf(host)) > 0 {
 			n.Answering[host]++
@@ -47,7 +47,7 @@ func (n *Neighbours) Count(s ServedPorts) {
 }
 
 // answer reports whether Ingresses besides the one with these ports answer for a host.
-func (n *Neighbours) answer(s ServedPorts, host routing.Host) bool {
+func (n *otherIngresses) answer(s servedPorts, host routing.Host) bool {
 	others := n.Answering[host]
 	if len(s.secureOf(host)) > 0 {
 		others--
@@ -55,19 +55,19 @@ func (n *Neighbours) answer(s ServedPorts, host routing.Host) bool {
 	return others > 0
 }
 
-// Needed returns the rules without those for listed hosts that make no difference. A listed host
+// needed returns the rules without those for listed hosts that make no difference. A listed host
 // makes none if it has no certificate. It makes none either if the rules that answer for it are
 // served over HTTPS for any host, and no other Ingress has rules there too, or names the host or
 // its wildcard, and so could change the answers. Of a listed host below a wildcard of another
 // namespace, the host without paths is kept.
-func (s *ServedPorts) Needed(rules []HostRule, n *Neighbours) []HostRule {
+func (s *servedPorts) needed(rules []HostRule, n *otherIngresses) []HostRule {
 	s.listed = map[routing.Host][]int32{}
 	var out []HostRule
 	for _, r := range rules {
 		switch {
 		case r.Listed == "":
-		case s.Needs(r, n):
-			s.listed[r.By] = s.Of(r)
+		case s.needs(r, n):
+			s.listed[r.By] = s.of(r)
 		case r.Below:
 			r.HTTP = nil
 		default:
@@ -78,17 +78,17 @@ func (s *ServedPorts) Needed(rules []HostRule, n *Neighbours) []HostRule {
 	return out
 }
 
-// Needs reports whether a rule for a listed host makes a difference.
-func (s *ServedPorts) Needs(r HostRule, n *Neighbours) bool {
+// needs reports whether a rule for a listed host makes a difference.
+func (s *servedPorts) needs(r HostRule, n *otherIngresses) bool {
 	parent, _ := r.Host.Parent()
 	contested := r.Below || n.Named[r.Host] || r.By == routing.Any && n.Named[parent] ||
 		n.answer(*s, r.By)
-	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
+	return len(s.of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
 }
 
-// Finish returns the ports that serve a member, and attaches its certificates to them.
-func (o *MemberListeners) Finish() (ServedPorts, []diag.Diagnostic) {
-	s := ServedPorts{plain: o.plain}
+// finish returns the ports that serve a member, and attaches its certificates to them.
+func (o *memberListeners) finish() (servedPorts, []diag.Diagnostic) {
+	s := servedPorts{plain: o.plain}
 	if len(o.uses) == 0 {
 		for _, port := range o.claimed {
 			o.ports[port].leave(o.Member)
@@ -106,9 +106,9 @@ func (o *MemberListeners) Finish() (ServedPorts, []diag.Diagnostic) {
 }
 
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
-func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
+func (o *memberListeners) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
-	for i, t := range o.Member.TLSEntries() {
+	for i, t := range o.Member.tlsEntries() {
 		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
 		e.reportUnused()
 		covered, unanswered := o.covers.coveredBy(t.Hosts), e.unanswered()
@@ -143,7 +143,7 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 
 // attach adds certificates to ports. If an older Ingress has a certificate for a host, that one is
 // kept for the host, unless a dialect attaches all.
-func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
+func (o *memberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	for _, port := range ports {
 		at := o.ports[port]
 		var own []routing.CertificateID
@@ -170,7 +170,7 @@ func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificat
 }
 
 // bring adds the certificates of a use to those that a member brings, and records who asked for the first one.
-func (o *MemberListeners) bring(own []routing.CertificateID, use certificateUse) []routing.CertificateID {
+func (o *memberListeners) bring(own []routing.CertificateID, use certificateUse) []routing.CertificateID {
 	if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
 		c := o.known[use.id]
 		o.asked[from], c.Origin = true, append(c.Origin, use.source)
@@ -181,14 +181,14 @@ func (o *MemberListeners) bring(own []routing.CertificateID, use certificateUse)
 // take attaches certificates of a member to a port. The first one of the first member is the default certificate. Where
 // routes are in order, so are members; and of all that are found, the one that sorts first is the first, as in the
 // dialect's controller (Discover in its pkg/certs/cert_discovery.go, mergeListenPortConfigs in its pkg/ingress/model_builder.go).
-func (o *MemberListeners) take(at *listener, own []routing.CertificateID) {
+func (o *memberListeners) take(at *listener, own []routing.CertificateID) {
 	if len(own) == 0 {
 		return
 	}
 	if frontEnds[o.class.Dialect].allCertificates && len(o.Settings.Certificates) == 0 {
 		slices.Sort(own)
 	}
-	first := at.first == nil || o.class.RoutePrecedence() == routing.InOrder && routing.Before(o.Owner, *at.first) < 0
+	first := at.first == nil || o.class.routePrecedence() == routing.InOrder && routing.Before(o.Owner, *at.first) < 0
 	for _, id := range own {
 		if !at.has[id] {
 			at.has[id], at.order = true, append(at.order, id)
@@ -200,7 +200,7 @@ func (o *MemberListeners) take(at *listener, own []routing.CertificateID) {
 	}
 }
 
-func (o *MemberListeners) reportSecond(host routing.Host, second, first certificateUse) {
+func (o *memberListeners) reportSecond(host routing.Host, second, first certificateUse) {
 	o.found = append(o.found, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
 		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept",
@@ -210,9 +210,9 @@ func (o *MemberListeners) reportSecond(host routing.Host, second, first certific
 
 // reportUncovered adds diagnostics about hosts that are not served on the HTTPS ports that the
 // annotation lists.
-func (o *MemberListeners) reportUncovered(rules []HostRule) {
+func (o *memberListeners) reportUncovered(rules []HostRule) {
 	covered := map[routing.Host]bool{}
-	for _, t := range o.Member.TLSEntries() {
+	for _, t := range o.Member.tlsEntries() {
 		for _, c := range o.covers.coveredBy(t.Hosts) {
 			covered[c.host] = true
 		}

@@ -21,28 +21,28 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 		listeners: newListenerBuilder(&s, certificates),
 		pool:      newBackendPool(&s.Class, s.Recorded.Clients),
 		found:     slices.Clone(s.Diagnostics),
-		neighbours: &Neighbours{Named: s.NamedHosts(),
+		neighbours: &otherIngresses{Named: s.namedHosts(),
 			Answering: map[routing.Host]int{}},
 		config: routing.Config{
 			Key:        s.Key,
 			HostMiss:   s.Class.HostMissMeaning(),
-			Precedence: s.Class.RoutePrecedence(),
+			Precedence: s.Class.routePrecedence(),
 			HostsOwned: s.Owners != nil,
-			Settings:   s.Class.LoadBalancerSettings(s.Key.Scheme()),
+			Settings:   s.Class.loadBalancerSettings(s.Key.Scheme()),
 			Closed:     s.Closed,
 		},
 	}
-	t.config.Routes = make([]routing.Route, 0, s.RoutesPerPort())
+	t.config.Routes = make([]routing.Route, 0, s.routesPerPort())
 	var translations []*memberTranslation
 	for _, m := range s.Members {
 		if !m.Unserved {
 			translations = append(translations, t.addMember(m))
 		}
 	}
-	t.config.Yielding = t.listeners.Yielding()
+	t.config.Yielding = t.listeners.yielding()
 	for _, v := range translations {
-		v.ports, v.Found = v.opening.Finish()
-		t.neighbours.Count(v.ports)
+		v.ports, v.Found = v.opening.finish()
+		t.neighbours.count(v.ports)
 	}
 	t.nameListed(translations)
 	for _, v := range translations {
@@ -53,9 +53,9 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config,
 	}
 	t.addStays()
 	t.found = append(t.found, t.listeners.agreeOnOrigins()...)
-	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
-	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.ClientDiagnostics(), t.listeners.OwnerDiagnostics())
-	t.config.Backends = t.pool.Backends()
+	t.config.Listeners, t.config.Certificates = t.listeners.build(&s.Class)
+	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.clientDiagnostics(), t.listeners.ownerDiagnostics())
+	t.config.Backends = t.pool.backends()
 	s.nameAuthors(&t.config, t.found)
 	return t.config, diag.Sort(t.found)
 }
@@ -80,7 +80,7 @@ func (t *translation) nameListed(translations []*memberTranslation) {
 		known = len(named)
 		for _, v := range translations {
 			for _, r := range v.rules {
-				if r.Listed != "" && v.ports.Needs(r, t.neighbours) {
+				if r.Listed != "" && v.ports.needs(r, t.neighbours) {
 					named[r.Host] = true
 				}
 			}
@@ -92,19 +92,19 @@ func (t *translation) nameListed(translations []*memberTranslation) {
 // oldest decides. An Ingress of which the class permits no rule adds none, and needs no load
 // balancer.
 func (t *translation) addMember(m Member) *memberTranslation {
-	allowance := allowanceOf(t.class, t.NamespaceLabels(m.Namespace))
-	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
-	if allowance.Leaves(m, permitted) {
+	allowance := allowanceOf(t.class, t.namespaceLabels(m.Namespace))
+	permitted, refused := allowance.permitted(m, t.config.HostMiss)
+	if allowance.leaves(m, permitted) {
 		t.config.Members = append(t.config.Members, m.Owner)
 	}
 	t.found = append(t.found, refused...)
-	rules := t.snapshot.OwnedRules(m, permitted)
+	rules := t.snapshot.ownedRules(m, permitted)
 
-	v := &memberTranslation{MemberBackends: newMemberBackends(t.Index, t.pool, m), translation: t,
+	v := &memberTranslation{memberBackends: newMemberBackends(t.Index, t.pool, m), translation: t,
 		rules: rules}
-	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) &&
-		t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
-	v.opening = t.listeners.AddMember(t.Index, m, allowance, rules, v.forAnyHost)
+	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.permits(routing.Any) &&
+		t.snapshot.Owners.refuses(m.Namespace, routing.Any) == nil
+	v.opening = t.listeners.addMember(t.Index, m, allowance, rules, v.forAnyHost)
 	v.refused = slices.Concat(refused, t.takenListedHosts(m, permitted))
 	v.permitted = len(permitted) > 0
 	return v
@@ -113,17 +113,17 @@ func (t *translation) addMember(m Member) *memberTranslation {
 // serve adds the names, routes and default backend of the member.
 func (v *memberTranslation) serve() {
 	v.Found = withoutUnused(v.Found, v.refused)
-	v.rules = v.ports.Needed(v.rules, v.translation.neighbours)
+	v.rules = v.ports.needed(v.rules, v.translation.neighbours)
 	v.addNames()
 	v.addRoutes()
 	if v.Spec.DefaultBackend != nil {
-		allowed := v.opening.Allowance.Permits(routing.Any)
+		allowed := v.opening.Allowance.permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.AddDiagnostic(diag.Error, diag.HostNotAllowed, defaultBackendField,
+			v.addDiagnostic(diag.Error, diag.HostNotAllowed, defaultBackendField,
 				notForAnyHost(v.Member))
 		case !allowed:
-			v.AddDiagnostic(diag.Warning, diag.HostNotAllowed, defaultBackendField,
+			v.addDiagnostic(diag.Warning, diag.HostNotAllowed, defaultBackendField,
 				notForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.addDefaultBackend(v.forAnyHost)
@@ -139,7 +139,7 @@ func (v *memberTranslation) serve() {
 func (t *translation) takenListedHosts(m Member, rules []HostRule) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range rules {
-		if r.Listed != "" && t.snapshot.Owners.Refuses(m.Namespace, r.Host) != nil {
+		if r.Listed != "" && t.snapshot.Owners.refuses(m.Namespace, r.Host) != nil {
 			out = append(out, diag.Diagnostic{Source: m.Source().At(r.Listed)})
 		}
 	}
@@ -161,13 +161,13 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 func (v *memberTranslation) addNames() {
 	named := make(map[routing.Host]bool, len(v.rules))
 	for _, r := range v.rules {
-		if r.Host == routing.Any || named[r.Host] || v.translation.class.SpansLabels(r.Host) {
+		if r.Host == routing.Any || named[r.Host] || v.translation.class.spansLabels(r.Host) {
 			continue
 		}
 		named[r.Host] = true
 		v.translation.config.Names = append(v.translation.config.Names, routing.Name{
-			Host: r.Host, Listed: r.Listing(), Owner: v.Owner, Ports: v.ports.Of(r), Beside: r.Below,
-			Source: v.Source().At(r.NamedBy()),
+			Host: r.Host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Beside: r.Below,
+			Source: v.Source().At(r.namedBy()),
 		})
 	}
 }
@@ -191,7 +191,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := pathOf(p, &v.Settings)
 	if err != nil {
-		v.AddDiagnostic(diag.Error, diag.Invalid, field+".path",
+		v.addDiagnostic(diag.Error, diag.Invalid, field+".path",
 			fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
 	}
@@ -202,7 +202,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	when, may := v.Settings.Conditions.Of(string(r.spelt()), p).OnHost(r.Host)
 	if !may {
 		if r.Listed == "" {
-			v.AddDiagnostic(diag.Warning, diag.Unreachable, field, fmt.Sprintf("no request for host %s fulfils its "+
+			v.addDiagnostic(diag.Warning, diag.Unreachable, field, fmt.Sprintf("no request for host %s fulfils its "+
 				"condition on the host", r.Host))
 		}
 		return
@@ -211,12 +211,12 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 	if !may {
 		return
 	}
-	listed := r.Listing()
+	listed := r.listing()
 	if host == routing.Any {
 		listed = nil
 	}
-	action := v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
-		v.ports.ForSignIn(r.Host), field+".backend")
+	action := v.requireSignIn(v.actionOf(&p.Backend, field+".backend"), r.Host,
+		v.ports.forSignIn(r.Host), field+".backend")
 	ports, circles := v.withoutCircles(action, r, path, field)
 	if circles && len(ports) == 0 {
 		return
@@ -232,7 +232,7 @@ func (v *memberTranslation) addRoute(r HostRule, i, index int) {
 // requests go on to the next route.
 func (v *memberTranslation) withoutCircles(a routing.Action, r HostRule, p routing.Path,
 	field string) (left []int32, some bool) {
-	ports := v.ports.Of(r)
+	ports := v.ports.of(r)
 	if a.Redirect == nil {
 		return ports, false
 	}
@@ -255,7 +255,7 @@ func (v *memberTranslation) withoutCircles(a routing.Action, r HostRule, p routi
 		if len(left) > 0 {
 			severity = diag.Info
 		}
-		v.AddDiagnostic(severity, diag.RedirectLoop, field, "the redirect leads to itself on port "+joinPorts(circles)+
+		v.addDiagnostic(severity, diag.RedirectLoop, field, "the redirect leads to itself on port "+joinPorts(circles)+
 			", so it is left out there, and requests go on to the next path")
 	}
 	return left, len(circles) > 0
@@ -265,11 +265,11 @@ func (v *memberTranslation) withoutCircles(a routing.Action, r HostRule, p routi
 // match no path. For hosts that no rule names, it needs the permission of the class.
 func (v *memberTranslation) addDefaultBackend(forAnyHost bool) {
 	const field = defaultBackendField
-	d := routing.Default{Action: v.redirectedDefault(v.RequireSignIn(
-		v.ActionOf(v.Spec.DefaultBackend, field), routing.Any, v.ports.ForSignIn(routing.Any), field),
+	d := routing.Default{Action: v.redirectedDefault(v.requireSignIn(
+		v.actionOf(v.Spec.DefaultBackend, field), routing.Any, v.ports.forSignIn(routing.Any), field),
 		forAnyHost), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
-		d.Ports = v.ports.Of(HostRule{Host: routing.Any})
+		d.Ports = v.ports.of(HostRule{Host: routing.Any})
 	}
 	v.translation.config.Defaults = append(v.translation.config.Defaults, d)
 }

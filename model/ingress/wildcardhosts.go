@@ -14,8 +14,8 @@ import (
 // without a host there, with a condition on the host: the table has routes in order, so that it is in
 // its place among all that match the same requests.
 
-// SpansLabels reports whether a host is a wildcard that stands for any number of labels.
-func (c *Class) SpansLabels(h routing.Host) bool {
+// spansLabels reports whether a host is a wildcard that stands for any number of labels.
+func (c *Class) spansLabels(h routing.Host) bool {
 	return h.Wildcard() && c.WildcardHosts == v1alpha1.WildcardAnyLabels
 }
 
@@ -24,14 +24,14 @@ func (c *Class) SpansLabels(h routing.Host) bool {
 func (v *memberTranslation) withoutWildcard(r HostRule, when routing.Conditions, field string) (
 	routing.Host, routing.Conditions, bool,
 ) {
-	if !v.translation.class.SpansLabels(r.Host) {
+	if !v.translation.class.spansLabels(r.Host) {
 		return r.Host, when, true
 	}
 	c := routing.Condition{Field: "host", Values: []string{string(r.Host)}}
 	if own := when.Host(); own != nil {
 		both, ok := below(own, r.Host)
 		if !ok {
-			v.AddDiagnostic(diag.Error, diag.NotExpressible, field, "spec.tls lists "+string(r.Host)+", and the "+
+			v.addDiagnostic(diag.Error, diag.NotExpressible, field, "spec.tls lists "+string(r.Host)+", and the "+
 				"condition of this path on the host holds for some of its names, and for others: write values "+
 				"that end with "+string(r.Host[1:])+", or hosts that they all cover")
 			return r.Host, nil, false
@@ -72,9 +72,9 @@ func below(c *routing.Condition, wildcard routing.Host) ([]string, bool) {
 // the port: they are no hosts of the table, and would be answered 404.
 func (t *translation) withoutServed(closed []routing.ClosedHost, all []*memberTranslation) []routing.ClosedHost {
 	return slices.DeleteFunc(slices.Clone(closed), func(c routing.ClosedHost) bool {
-		return t.class.SpansLabels(c.Host) && slices.ContainsFunc(all, func(v *memberTranslation) bool {
+		return t.class.spansLabels(c.Host) && slices.ContainsFunc(all, func(v *memberTranslation) bool {
 			return slices.ContainsFunc(v.rules, func(r HostRule) bool {
-				return r.Host == c.Host && r.Listed == "" && slices.Contains(v.ports.Of(r), c.Port)
+				return r.Host == c.Host && r.Listed == "" && slices.Contains(v.ports.of(r), c.Port)
 			})
 		})
 	})
