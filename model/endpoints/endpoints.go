@@ -100,13 +100,13 @@ func (b Objects) HasNoEndpoints() bool {
 func (b Objects) HasUnreadyEndpoints() bool {
 	return slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool {
 		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
-			return IsUnready(e) && !b.waits(s, e)
+			return isUnready(e) && !b.waits(s, e)
 		})
 	})
 }
 
-// IsUnready reports whether an endpoint is not ready, and not terminating.
-func IsUnready(e discoveryv1.Endpoint) bool { return !isReady(e) && !isTerminating(e) }
+// isUnready reports whether an endpoint is not ready, and not terminating.
+func isUnready(e discoveryv1.Endpoint) bool { return !isReady(e) && !isTerminating(e) }
 
 // isReady reports whether an endpoint is ready, as the API defines it: unknown counts as ready. If
 // a Service publishes addresses that are not ready, all of its endpoints are ready, also

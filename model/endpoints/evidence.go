@@ -52,7 +52,7 @@ func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 // ConfirmsAddress reports whether a Pod has the address of an endpoint that names it. A Pod that
 // has ended does not count: its status keeps the address, which another Pod may have now.
 func ConfirmsAddress(p *corev1.Pod, s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
-	return IsOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && HasAddress(p, e.Addresses[0])
+	return isOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && hasAddress(p, e.Addresses[0])
 }
 
 // Ended reports whether all containers of a Pod have ended for good.
@@ -60,8 +60,8 @@ func Ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// HasAddress reports whether a Pod has an address.
-func HasAddress(p *corev1.Pod, address string) bool {
+// hasAddress reports whether a Pod has an address.
+func hasAddress(p *corev1.Pod, address string) bool {
 	want, err := netip.ParseAddr(address)
 	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool {
 		has, err := netip.ParseAddr(ip.IP)

@@ -95,13 +95,13 @@ func (b Objects) waiting(port *corev1.ServicePort, family string) []routing.Targ
 
 // waits reports whether an endpoint is not ready, and its Pod waits for its gate.
 func (b Objects) waits(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
-	return IsUnready(e) && slices.ContainsFunc(b.Pods, func(p *corev1.Pod) bool {
-		return IsOf(s, e, p) && WaitsForGate(p)
+	return isUnready(e) && slices.ContainsFunc(b.Pods, func(p *corev1.Pod) bool {
+		return isOf(s, e, p) && WaitsForGate(p)
 	})
 }
 
-// IsOf reports whether an endpoint belongs to a Pod, and not to an earlier Pod of the same name.
-func IsOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, p *corev1.Pod) bool {
+// isOf reports whether an endpoint belongs to a Pod, and not to an earlier Pod of the same name.
+func isOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, p *corev1.Pod) bool {
 	return s.Namespace == p.Namespace && PodOf(s, e) == p.Name && (e.TargetRef.UID == "" ||
 		e.TargetRef.UID == p.UID)
 }

@@ -107,7 +107,7 @@ func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpo
 			s.awaited = append(s.awaited, routing.Target{Address: address, Port: number})
 		}
 		return false
-	case pod == nil || !IsOf(slice, e, pod):
+	case pod == nil || !isOf(slice, e, pod):
 		return s.isForeign(address, fmt.Sprintf("there is no Pod %s", diag.Cut(claim.Pod)))
 	case Ended(pod):
 		return s.isForeign(address, fmt.Sprintf("Pod %s has ended", pod.Name))

@@ -70,18 +70,18 @@ func (c *checker) announcedEarly(step int, why diag.Reason) bool {
 
 // A claim says that a rule never gives a wrong answer.
 type claim struct {
-	span  *Span
+	span  *span
 	state set   // holds in states that have these steps
 	out   []int // and none of these
-	wrong func(before, after *Span) bool
+	wrong func(before, after *span) bool
 	why   string
 	// answers replaces wrong where redirects are followed
-	answers func(claim, routing.Request) (set, []*Span)
+	answers func(claim, routing.Request) (set, []*span)
 }
 
 // check searches a request that all rules of in match, that no rule of out matches, and that gets a
 // wrong answer.
-func (c *checker) check(k claim, in, out []*Span) {
+func (c *checker) check(k claim, in, out []*span) {
 	if c.Result != Proven {
 		return
 	}
@@ -118,7 +118,7 @@ func (c *checker) check(k claim, in, out []*Span) {
 
 // nearRules returns the rules that may match a request which v matches; none if too many pairs of
 // rules were compared.
-func (c *checker) nearRules(v *Span) []*Span {
+func (c *checker) nearRules(v *span) []*span {
 	all := v.Port.Near(v.Rule)
 	if c.left -= len(all); c.left < 0 {
 		c.leaveUndecided("there are too many rules of one host to compare them all")
@@ -127,7 +127,7 @@ func (c *checker) nearRules(v *Span) []*Span {
 	return all
 }
 
-func rules(all []*Span) []lb.Rule {
+func rules(all []*span) []lb.Rule {
 	out := make([]lb.Rule, len(all))
 	for i, s := range all {
 		out[i] = s.Rule
@@ -137,7 +137,7 @@ func rules(all []*Span) []lb.Rule {
 
 // answers returns the steps after which a claim fails for a request; or, if it holds, the rules
 // that make it hold by matching or not.
-func (c *checker) answers(k claim, r routing.Request) (done set, why []*Span) {
+func (c *checker) answers(k claim, r routing.Request) (done set, why []*span) {
 	before, one := k.span.Port.First(k.span, r, false)
 	after, other := k.span.Port.First(k.span, r, true)
 	wrong := k.wrong(before, after)
@@ -162,8 +162,8 @@ func (c *checker) answers(k claim, r routing.Request) (done set, why []*Span) {
 // priorities: after the steps of start, before those of out, and while the rules of absent, which
 // are above it, are absent. Early has the rules whose early deletion the plan announces: from then
 // on, any answer to their requests is accepted.
-func (c *checker) whenVisible(v *Span, r routing.Request, at int) (start set,
-	out []int, absent, early []*Span, possible bool) {
+func (c *checker) whenVisible(v *span, r routing.Request, at int) (start set,
+	out []int, absent, early []*span, possible bool) {
 	if v.Priority[at] == 0 {
 		return nil, nil, nil, nil, false
 	}

@@ -16,7 +16,7 @@ func TestASearchWithoutEndIsUndecided(t *testing.T) {
 		result   Result
 	}{{0, Undecided}, {mostSearches, Proven}} {
 		c, v := checking(tt.searches, mostCompared)
-		c.check(claim{span: v, wrong: func(_, _ *Span) bool { return false }}, []*Span{v}, nil)
+		c.check(claim{span: v, wrong: func(_, _ *span) bool { return false }}, []*span{v}, nil)
 		if c.Result != tt.result || tt.result == Undecided && !strings.HasPrefix(c.Why, "the search for a request") {
 			t.Errorf("with %d searches it is %s: %s", tt.searches, c.Result, c.Why)
 		}
@@ -34,7 +34,7 @@ func TestComparisonsComeToAnEnd(t *testing.T) {
 }
 
 // checking checks an empty plan of a listener, and returns its default action.
-func checking(searches, comparisons int) (*checker, *Span) {
+func checking(searches, comparisons int) (*checker, *span) {
 	seen := &lb.Observed{Exists: true, Listeners: []lb.ObservedListener{{Port: 80, Protocol: routing.HTTP, Default: lb.FromRouting(routing.Status(404))}}}
 	d := lb.ALB().Dialect
 	c := &checker{Course: follow(seen, lb.LoadBalancer{}, plan.Plan{}, d), finder: newFinder(d, searches), left: comparisons, Verdict: Verdict{Result: Proven}}

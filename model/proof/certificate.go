@@ -23,14 +23,14 @@ func (c *checker) checkCertificates(p *port) {
 		}
 	}
 	for _, host := range hostsOf(p.Certificates) {
-		var fit []*Span
+		var fit []*span
 		for _, s := range p.Certificates {
 			if fits(s, host) {
-				fit = append(fit, s.Span)
+				fit = append(fit, s.span)
 			}
 		}
-		before := func(s *Span) bool { return s.Since == never }
-		after := func(s *Span) bool { return s.Until == never }
+		before := func(s *span) bool { return s.Since == never }
+		after := func(s *span) bool { return s.Until == never }
 		if !slices.ContainsFunc(fit, before) || !slices.ContainsFunc(fit, after) {
 			continue
 		}

@@ -43,7 +43,7 @@ func Effects(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect)
 		seen = &lb.Observed{Key: p.Key}
 	}
 	e := &effects{Course: follow(seen, want, p, d), finder: newFinder(d, mostSearches), left: mostCompared}
-	changed := make([][]*Span, len(p.Steps))
+	changed := make([][]*span, len(p.Steps))
 	for _, number := range slices.Sorted(maps.Keys(e.Ports)) {
 		for _, s := range e.Ports[number].Served {
 			for _, step := range []int{s.Since, s.Until} {
@@ -82,11 +82,11 @@ func (o order) direct(steps []int) []int {
 }
 
 // of returns the effect of a step that creates or deletes these rules.
-func (e *effects) of(step int, changed []*Span) Effect {
+func (e *effects) of(step int, changed []*span) Effect {
 	var out Effect
-	known := map[[2]*Span]bool{}
+	known := map[[2]*span]bool{}
 	for _, s := range changed {
-		near := slices.DeleteFunc(slices.Clone(s.Port.Near(s.Rule)), func(o *Span) bool { return !o.Overlaps(s) })
+		near := slices.DeleteFunc(slices.Clone(s.Port.Near(s.Rule)), func(o *span) bool { return !o.Overlaps(s) })
 		if e.left -= len(s.Port.Near(s.Rule)); e.left < 0 {
 			out.Unsure = true
 			break
@@ -105,36 +105,36 @@ func (e *effects) of(step int, changed []*Span) Effect {
 
 // pairsWith returns the pairs of a rule before a step and one after it of which one is the rule that the step creates or
 // deletes. Nil stands for a port that is closed.
-func pairsWith(s *Span, step int, before, after []*Span) (out [][2]*Span) {
-	orClosed := func(all []*Span) []*Span {
+func pairsWith(s *span, step int, before, after []*span) (out [][2]*span) {
+	orClosed := func(all []*span) []*span {
 		if len(all) == 0 {
-			return []*Span{nil}
+			return []*span{nil}
 		}
 		return all
 	}
 	if s.Until == step {
 		for _, o := range orClosed(after) {
-			out = append(out, [2]*Span{s, o})
+			out = append(out, [2]*span{s, o})
 		}
 	}
 	if s.Since == step {
 		for _, o := range orClosed(before) {
-			out = append(out, [2]*Span{o, s})
+			out = append(out, [2]*span{o, s})
 		}
 	}
 	return out
 }
 
 // add searches a request that a pair of rules answers, and that none of the rules above them matches.
-func (e *effects) add(to *Effect, p *port, pair [2]*Span, above []*Span) {
-	in := slices.DeleteFunc(slices.Clone(pair[:]), func(s *Span) bool { return s == nil })
-	if slices.ContainsFunc(in, func(s *Span) bool { return slices.Contains(above, s) }) {
+func (e *effects) add(to *Effect, p *port, pair [2]*span, above []*span) {
+	in := slices.DeleteFunc(slices.Clone(pair[:]), func(s *span) bool { return s == nil })
+	if slices.ContainsFunc(in, func(s *span) bool { return slices.Contains(above, s) }) {
 		return
 	}
 	r, verdict := e.finder.Find(p.Number, rules(in), rules(above))
 	switch verdict {
 	case language.Some:
-		asksSource := func(s *Span) bool { return s.Rule.Condition("source") != nil }
+		asksSource := func(s *span) bool { return s.Rule.Condition("source") != nil }
 		if !slices.ContainsFunc(slices.Concat(in, above), asksSource) {
 			r.Source = netip.Addr{} // it makes no difference
 		}
@@ -147,7 +147,7 @@ func (e *effects) add(to *Effect, p *port, pair [2]*Span, above []*Span) {
 	}
 }
 
-func actionOf(s *Span) *lb.Action {
+func actionOf(s *span) *lb.Action {
 	if s == nil {
 		return nil
 	}
@@ -155,8 +155,8 @@ func actionOf(s *Span) *lb.Action {
 }
 
 // stateOf returns those of the rules of a port that exist once a step of the list is done, in the order in which they answer.
-func stateOf(all []*Span, step int) []*Span {
-	var out []*Span
+func stateOf(all []*span, step int) []*span {
+	var out []*span
 	at := 0
 	for _, s := range all {
 		if s.Since <= step && (s.Until == never || s.Until > step) {
@@ -166,11 +166,11 @@ func stateOf(all []*Span, step int) []*Span {
 	if len(out) > 0 {
 		at, _ = slices.BinarySearch(out[0].Port.Respaces, step+1) // how many steps that renumber are done
 	}
-	slices.SortFunc(out, func(a, b *Span) int { return cmp.Compare(a.Priority[at], b.Priority[at]) })
+	slices.SortFunc(out, func(a, b *span) int { return cmp.Compare(a.Priority[at], b.Priority[at]) })
 	return out
 }
 
 // precedingIn returns the rules that precede one.
-func precedingIn(all []*Span, s *Span) []*Span {
+func precedingIn(all []*span, s *span) []*span {
 	return slices.Clone(all[:max(0, slices.Index(all, s))])
 }

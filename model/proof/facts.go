@@ -14,7 +14,7 @@ import (
 type Course struct {
 	order
 	Ports  map[int32]*port
-	Namers map[lb.GroupID][]*Span // the rules that name a target group
+	Namers map[lb.GroupID][]*span // the rules that name a target group
 	Fault  *fault                 // the first fault of the plan itself; or nil
 
 	seen    *lb.Observed
@@ -22,7 +22,7 @@ type Course struct {
 	plan    plan.Plan
 	dialect lb.Dialect
 	facts   map[string]*fact
-	known   map[string]*Span // by conditions
+	known   map[string]*span // by conditions
 }
 
 // A fault holds steps, in an order that the plan allows, the last of which cannot be carried out.

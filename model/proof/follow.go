@@ -14,8 +14,8 @@ import (
 // follow returns the course of a plan from the load balancer seen to the one wanted.
 func follow(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *Course {
 	c := &Course{order: newOrder(p), seen: seen, want: want, plan: p, dialect: d,
-		Ports: map[int32]*port{}, facts: map[string]*fact{}, Namers: map[lb.GroupID][]*Span{},
-		known: map[string]*Span{}}
+		Ports: map[int32]*port{}, facts: map[string]*fact{}, Namers: map[lb.GroupID][]*span{},
+		known: map[string]*span{}}
 	c.followAll()
 	c.checkEnd()
 	return c
@@ -124,7 +124,7 @@ func (c *Course) checkEnd() {
 		c.checkListener(l)
 	}
 	for g, namers := range c.Namers {
-		staying := slices.ContainsFunc(namers, func(s *Span) bool { return s.Until == never })
+		staying := slices.ContainsFunc(namers, func(s *span) bool { return s.Until == never })
 		if staying && !c.fact(group(g)).there {
 			c.fail(c.AllSteps(), "after the plan, a rule names %s, which is not there", group(g))
 		}

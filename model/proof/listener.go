@@ -12,9 +12,9 @@ import (
 
 // This file has the rules of a listener, and the steps between which each exists.
 
-// A Span is a rule, or a default action, with the steps that create and delete it. Priority has one
+// A span is a rule, or a default action, with the steps that create and delete it. Priority has one
 // entry before the first step that renumbers rules and one after each; 0 where the rule is absent.
-type Span struct {
+type span struct {
 	Port         *port
 	Rule         lb.Rule
 	Matches      func(routing.Request) bool
@@ -22,7 +22,7 @@ type Span struct {
 	Since, Until int
 	answer       string // the key of the action
 	extent       *lb.Extent
-	last, next   *Span // of the same conditions, where the step changes the action alone
+	last, next   *span // of the same conditions, where the step changes the action alone
 }
 
 // A port is a listener during the plan. Parking rules are in live only.
@@ -31,22 +31,22 @@ type port struct {
 	Protocol      routing.Protocol // at the end, if it is open then
 	Opens, Closes int
 	Respaces      []int
-	live          map[int]*Span // by priority
-	Served        []*Span
-	byHost        map[string][]*Span // of served; under "" those that may be for any
-	near          map[string][]*Span // by host, what Near returned
+	live          map[int]*span // by priority
+	Served        []*span
+	byHost        map[string][]*span // of served; under "" those that may be for any
+	near          map[string][]*span // by host, what Near returned
 
 	Certificates []shown
-	serves       map[lb.CertificateID]*Span
+	serves       map[lb.CertificateID]*span
 	standard     lb.CertificateID // the default one
 	verifies     bool             // the certificates of clients, at the end
 }
 
 func (c *Course) port(number int32) *port {
 	if c.Ports[number] == nil {
-		c.Ports[number] = &port{Number: number, Opens: never, Closes: never, live: map[int]*Span{},
-			byHost: map[string][]*Span{}, near: map[string][]*Span{},
-			serves: map[lb.CertificateID]*Span{}}
+		c.Ports[number] = &port{Number: number, Opens: never, Closes: never, live: map[int]*span{},
+			byHost: map[string][]*span{}, near: map[string][]*span{},
+			serves: map[lb.CertificateID]*span{}}
 	}
 	return c.Ports[number]
 }
@@ -112,7 +112,7 @@ func (c *Course) replace(step int, number int32, priority int, r lb.Rule) {
 // respace records that a step renumbers rules. A rule that an earlier step of the list deletes may
 // still exist in another order, with its old priority. A port that closes deletes each rule.
 func (c *Course) respace(step int, s plan.RespaceRules) {
-	p, next := c.port(s.Port), map[int]*Span{}
+	p, next := c.port(s.Port), map[int]*span{}
 	for _, one := range p.Served {
 		priority := 0
 		if !c.MustPrecede(one.Until, step) {
@@ -139,11 +139,11 @@ func (c *Course) respace(step int, s plan.RespaceRules) {
 }
 
 // span returns a new span of a rule. Rules with the same conditions share their matcher.
-func (c *Course) span(r lb.Rule) *Span {
+func (c *Course) span(r lb.Rule) *span {
 	key := r.MatchKey()
 	if c.known[key] == nil {
 		m := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{r}}, c.dialect)
-		c.known[key] = &Span{extent: lb.ExtentOf(r, c.dialect), Matches: func(r routing.Request) bool {
+		c.known[key] = &span{extent: lb.ExtentOf(r, c.dialect), Matches: func(r routing.Request) bool {
 			at, _ := m.Match(r)
 			return at == 0
 		}}
@@ -164,7 +164,7 @@ func hosts(r lb.Rule) []string {
 
 // Near returns the rules that may match a request which r matches. All steps must have been
 // followed.
-func (p *port) Near(r lb.Rule) []*Span {
+func (p *port) Near(r lb.Rule) []*span {
 	names := hosts(r)
 	if names[0] == "" {
 		return p.Served
@@ -187,7 +187,7 @@ func (p *port) Near(r lb.Rule) []*Span {
 }
 
 // Above reports whether s precedes o while both exist: at some time, and always.
-func (s *Span) Above(o *Span) (some, always bool) {
+func (s *span) Above(o *span) (some, always bool) {
 	always = true
 	for i := range s.Priority {
 		if s.Priority[i] != 0 && o.Priority[i] != 0 {
@@ -198,16 +198,16 @@ func (s *Span) Above(o *Span) (some, always bool) {
 }
 
 // Overlaps reports whether a request may match both rules.
-func (s *Span) Overlaps(o *Span) bool { return s.extent.Overlaps(o.extent) }
+func (s *span) Overlaps(o *span) bool { return s.extent.Overlaps(o.extent) }
 
 // Switches reports whether a rule exists before and after the plan, with different actions.
-func (s *Span) Switches() bool {
+func (s *span) Switches() bool {
 	return s.Since == never && s.next != nil && s.next.Until == never ||
 		s.Until == never && s.last != nil && s.last.Since == never
 }
 
 // priorityOf returns the priority of a rule before or after the plan; 0 if it does not exist then.
-func (s *Span) priorityOf(after bool) int {
+func (s *span) priorityOf(after bool) int {
 	switch {
 	case !after && s.Since == never:
 		return s.Priority[0]
@@ -218,7 +218,7 @@ func (s *Span) priorityOf(after bool) int {
 }
 
 // firstAnswering returns the rule that answers a request before or after the plan; nil for none.
-func firstAnswering(all []*Span, r routing.Request, after bool) (found *Span) {
+func firstAnswering(all []*span, r routing.Request, after bool) (found *span) {
 	for _, s := range all {
 		at := s.priorityOf(after)
 		if at != 0 && (found == nil || at < found.priorityOf(after)) && s.Matches(r) {
@@ -230,7 +230,7 @@ func firstAnswering(all []*Span, r routing.Request, after bool) (found *Span) {
 
 // First returns the rule that answers a request of v before or after the plan, and the rules that
 // decide this by matching or not.
-func (p *port) First(v *Span, r routing.Request, after bool) (found *Span, decide []*Span) {
+func (p *port) First(v *span, r routing.Request, after bool) (found *span, decide []*span) {
 	near := p.Near(v.Rule)
 	found = firstAnswering(near, r, after)
 	for _, s := range near {
@@ -243,12 +243,12 @@ func (p *port) First(v *Span, r routing.Request, after bool) (found *Span, decid
 }
 
 // Same reports whether two rules have the same action; false if o is nil.
-func (s *Span) Same(o *Span) bool { return o != nil && s.answer == o.answer }
+func (s *span) Same(o *span) bool { return o != nil && s.answer == o.answer }
 
 // Reach returns the least state that has the steps of start and none of the rules of absent: it
 // deletes those that it has created. Ok is false if this state has a step of out, or a rule is
 // never deleted. Used has the rules that were deleted.
-func (o order) Reach(start set, out []int, absent []*Span) (done set, used []*Span, ok bool) {
+func (o order) Reach(start set, out []int, absent []*span) (done set, used []*span, ok bool) {
 	done = append(set(nil), start...)
 	for again := true; again; {
 		again = false

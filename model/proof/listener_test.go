@@ -57,7 +57,7 @@ func course(t *testing.T, seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) 
 }
 
 // spans are the rules of port 80 with an action, without the default action.
-func spans(c *Course, status int) (out []*Span) {
+func spans(c *Course, status int) (out []*span) {
 	for _, s := range c.Ports[80].Served {
 		if len(s.Rule.Conditions) > 0 && s.Rule.Action.Key() == fixed(status).Key() {
 			out = append(out, s)
@@ -110,7 +110,7 @@ func TestAbove(t *testing.T) {
 		{"below while both are there", []int{3, 0}, []int{2, 2}, false, false},
 		{"below once the other is there", []int{3, 3}, []int{0, 2}, false, false},
 	} {
-		some, always := (&Span{Priority: tt.s}).Above(&Span{Priority: tt.o})
+		some, always := (&span{Priority: tt.s}).Above(&span{Priority: tt.o})
 		if some != tt.some || always != tt.always {
 			t.Errorf("%s: at some time %t, always %t", tt.why, some, always)
 		}
@@ -173,18 +173,18 @@ func TestRulesThatDecideWhichAnswers(t *testing.T) {
 	seen := standing(y, x, all, below)
 	c := course(t, seen, wanted(comes, y, x, all, below), steps(
 		does(plan.RespaceRules{Port: 80, To: map[int]int{1: 11, 2: 12, 3: 13, 4: 14}}), does(plan.CreateRule{Port: 80, Priority: 1, Rule: comes}, 0)))
-	of := func(status int) *Span { return spans(c, status)[0] }
+	of := func(status int) *span { return spans(c, status)[0] }
 	asked := routing.Request{Port: 80, Host: "a.test", Path: "/x", Method: "GET"}
 	for _, tt := range []struct {
 		why    string
 		after  bool
 		path   string
-		found  *Span
-		decide []*Span
+		found  *span
+		decide []*span
 	}{
-		{"before the plan", false, "/x", of(201), []*Span{of(201)}},
-		{"after the plan", true, "/x", of(204), []*Span{of(204)}},
-		{"of requests that the rule itself does not match", false, "/z", of(200), []*Span{of(201), of(200)}},
+		{"before the plan", false, "/x", of(201), []*span{of(201)}},
+		{"after the plan", true, "/x", of(204), []*span{of(204)}},
+		{"of requests that the rule itself does not match", false, "/z", of(200), []*span{of(201), of(200)}},
 	} {
 		asked.Path = tt.path
 		found, decide := c.Ports[80].First(of(201), asked, tt.after)

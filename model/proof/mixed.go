@@ -15,8 +15,8 @@ import (
 // before the plan, a rule above it answered them until a step removed that rule while v exists. If
 // v exists after the plan, a rule above it will answer them once a step adds that rule while v
 // exists.
-func (c *checker) checkMixed(v *Span) {
-	goes, comes := []*Span{nil}, []*Span{nil}
+func (c *checker) checkMixed(v *span) {
+	goes, comes := []*span{nil}, []*span{nil}
 	if v.Since == never {
 		goes = nil
 	}
@@ -37,13 +37,13 @@ func (c *checker) checkMixed(v *Span) {
 			comes = append(comes, w)
 		}
 	}
-	k := claim{span: v, wrong: func(before, after *Span) bool {
+	k := claim{span: v, wrong: func(before, after *span) bool {
 		return !v.Same(before) && !v.Same(after)
 	}, why: "a request gets an answer that it gets neither before nor after the plan: " +
 		v.Rule.String()}
 	for _, g := range goes {
 		for _, w := range comes {
-			in := slices.DeleteFunc([]*Span{v, g, w}, func(s *Span) bool { return s == nil })
+			in := slices.DeleteFunc([]*span{v, g, w}, func(s *span) bool { return s == nil })
 			if g == nil || w == nil || g.Overlaps(w) && !c.takesOver(v, g, w) {
 				c.check(k, in, nil)
 			}
@@ -53,7 +53,7 @@ func (c *checker) checkMixed(v *Span) {
 
 // takesOver reports whether two rules always precede v, and goes is removed only after comes was
 // added.
-func (c *checker) takesOver(v, goes, comes *Span) bool {
+func (c *checker) takesOver(v, goes, comes *span) bool {
 	_, before := goes.Above(v)
 	_, after := comes.Above(v)
 	return before && after && c.MustPrecede(comes.Since, goes.Until)
@@ -90,7 +90,7 @@ func (c *checker) protections() (out []protection) {
 
 // checkProtections searches requests that get a new answer before a new protection begins, or an
 // old answer after an old protection ended.
-func (c *checker) checkProtections(v *Span) {
+func (c *checker) checkProtections(v *span) {
 	for _, p := range c.protected {
 		if p.port != 0 && p.port != v.Port.Number {
 			continue
@@ -98,22 +98,22 @@ func (c *checker) checkProtections(v *Span) {
 		i := p.step
 		k := claim{span: v, why: "a request may be answered without " + p.name + ": " + v.Rule.String()}
 		if p.comes {
-			k.out, k.wrong = []int{i}, func(before, _ *Span) bool { return !v.Same(before) }
+			k.out, k.wrong = []int{i}, func(before, _ *span) bool { return !v.Same(before) }
 		} else {
-			k.state, k.wrong = c.order[i], func(_, after *Span) bool { return !v.Same(after) }
+			k.state, k.wrong = c.order[i], func(_, after *span) bool { return !v.Same(after) }
 		}
 		withoutACL := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
 			return p.comes && begins != never && begins != i && !c.MustPrecede(i, begins) ||
 				!p.comes && ends != never && !c.MustPrecede(ends, i)
 		}
 		if withoutACL(v.Since, v.Until) {
-			c.check(k, []*Span{v}, nil)
+			c.check(k, []*span{v}, nil)
 			continue
 		}
 		for _, w := range c.nearRules(v) {
 			some, always := w.Above(v)
 			if some && (!always || withoutACL(w.Until, w.Since)) && w.Overlaps(v) {
-				c.check(k, []*Span{v, w}, nil)
+				c.check(k, []*span{v, w}, nil)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ const mostHops = 4
 const refused = "refused"
 
 // targetPort returns the port that a rule redirects to; nil if the load balancer has no such port.
-func (c *checker) targetPort(v *Span) *port {
+func (c *checker) targetPort(v *span) *port {
 	if v.Rule.Action.Redirect == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (c *checker) targetPort(v *Span) *port {
 }
 
 // redirectedRequest returns the request after a redirect.
-func redirectedRequest(r routing.Request, v *Span, to *port) routing.Request {
+func redirectedRequest(r routing.Request, v *span, to *port) routing.Request {
 	next, d := r, v.Rule.Action.Redirect
 	fill := strings.NewReplacer("#{host}", r.Hostname(), "#{path}", strings.TrimPrefix(r.Path, "/"),
 		"#{port}", fmt.Sprint(r.Port), "#{protocol}", strings.ToLower(string(v.Port.Protocol)))
@@ -52,20 +52,20 @@ func redirectedRequest(r routing.Request, v *Span, to *port) routing.Request {
 }
 
 // keepsRequest reports whether a redirect keeps everything of a request that conditions look at.
-func keepsRequest(v *Span, to *port) bool {
+func keepsRequest(v *span, to *port) bool {
 	d := v.Rule.Action.Redirect
 	return d.Host == "" && d.Path == "" && d.Query == "" && lb.UsualPort(v.Port.Number) &&
 		lb.UsualPort(to.Number)
 }
 
 // landingRules returns the rules that may match a redirected request.
-func (c *checker) landingRules(v *Span, to *port,
-	passed ...*port) []*Span {
+func (c *checker) landingRules(v *span, to *port,
+	passed ...*port) []*span {
 	near, same := to.Served, keepsRequest(v, to)
 	if same {
 		near = to.Near(v.Rule)
 	}
-	var out []*Span
+	var out []*span
 	for _, u := range near {
 		if same && !u.Overlaps(v) {
 			continue
@@ -79,11 +79,11 @@ func (c *checker) landingRules(v *Span, to *port,
 }
 
 // changesOf returns the steps that add or remove some rules, or change their order.
-func changesOf(rules []*Span) []int {
+func changesOf(rules []*span) []int {
 	var out []int
 	for _, u := range rules {
 		out = append(out, u.Since, u.Until)
-		if len(u.Port.Respaces) > 0 && slices.ContainsFunc(rules, func(w *Span) bool {
+		if len(u.Port.Respaces) > 0 && slices.ContainsFunc(rules, func(w *span) bool {
 			if w.Port != u.Port {
 				return false
 			}
@@ -98,7 +98,7 @@ func changesOf(rules []*Span) []int {
 
 // checkRedirects searches requests that a rule redirects before a change of one port, and that
 // reach the target port after a change there.
-func (c *checker) checkRedirects(v *Span) {
+func (c *checker) checkRedirects(v *span) {
 	to := c.targetPort(v)
 	stays := c.seen.Listener(v.Port.Number) != nil &&
 		slices.ContainsFunc(c.want.Listeners, func(l lb.Listener) bool { return l.Port == v.Port.Number })
@@ -120,7 +120,7 @@ func (c *checker) checkRedirects(v *Span) {
 		})
 	}
 	if mixes(v.Since, v.Until) {
-		c.check(k, []*Span{v}, nil)
+		c.check(k, []*span{v}, nil)
 	}
 	if v.Since != never || v.Until != never {
 		return
@@ -128,7 +128,7 @@ func (c *checker) checkRedirects(v *Span) {
 	for _, w := range c.nearRules(v) {
 		some, always := w.Above(v)
 		if some && w.Overlaps(v) && (!always || mixes(w.Until, w.Since)) {
-			c.check(k, []*Span{v, w}, nil)
+			c.check(k, []*span{v, w}, nil)
 		}
 	}
 }
@@ -158,13 +158,13 @@ type walk struct {
 	request routing.Request
 	state   set
 	out     []int
-	absent  []*Span
+	absent  []*span
 	hops    int
 }
 
 // findWrongEnd searches a state in which v answers the request and the last answer, after
 // redirects, is wrong.
-func (c *checker) findWrongEnd(v *Span, w walk, wrong func(string) bool) (set, bool) {
+func (c *checker) findWrongEnd(v *span, w walk, wrong func(string) bool) (set, bool) {
 	for at := range v.Priority {
 		start, out, absent, _, possible := c.whenVisible(v, w.request, at)
 		if !possible {
@@ -180,7 +180,7 @@ func (c *checker) findWrongEnd(v *Span, w walk, wrong func(string) bool) (set, b
 }
 
 // followFrom continues findWrongEnd in the states in which v answers w.request.
-func (c *checker) followFrom(v *Span, w walk, wrong func(string) bool) (set, bool) {
+func (c *checker) followFrom(v *span, w walk, wrong func(string) bool) (set, bool) {
 	done, _, ok := c.Reach(w.state, w.out, w.absent)
 	to := c.targetPort(v)
 	switch {
@@ -192,7 +192,7 @@ func (c *checker) followFrom(v *Span, w walk, wrong func(string) bool) (set, boo
 		return done, wrong("a loop")
 	}
 	w.request, w.hops = redirectedRequest(w.request, v, to), w.hops+1
-	meets := slices.DeleteFunc(slices.Clone(to.Served), func(u *Span) bool {
+	meets := slices.DeleteFunc(slices.Clone(to.Served), func(u *span) bool {
 		return !u.Matches(w.request)
 	})
 	for _, u := range meets {
@@ -210,7 +210,7 @@ func (c *checker) followFrom(v *Span, w walk, wrong func(string) bool) (set, boo
 
 // answersRedirected is used as claim.answers for rules that redirect.
 func (c *checker) answersRedirected(k claim, r routing.Request) (done set,
-	why []*Span) {
+	why []*span) {
 	p := k.span.Port
 	before, after := c.outcome(p, r, false), c.outcome(p, r, true)
 	done, is := c.findWrongEnd(k.span, walk{request: r, out: k.out, hops: 1}, func(end string) bool {
@@ -223,9 +223,9 @@ func (c *checker) answersRedirected(k claim, r routing.Request) (done set,
 	next, other := p.First(k.span, r, true)
 	if old != nil && next != nil && c.targetPort(old) != nil &&
 		old.Rule.Action.Location == next.Rule.Action.Location {
-		return nil, slices.Concat(one, other, []*Span{k.span})
+		return nil, slices.Concat(one, other, []*span{k.span})
 	}
-	why = []*Span{k.span}
+	why = []*span{k.span}
 	landing := c.landingRules(k.span, c.targetPort(k.span))
 	for _, s := range slices.Concat(p.Near(k.span.Rule), landing) {
 		if to := c.targetPort(s); to != nil && !keepsRequest(s, to) {

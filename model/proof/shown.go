@@ -15,7 +15,7 @@ import (
 type shown struct {
 	ID    lb.CertificateID
 	Hosts []string
-	*Span
+	*span
 }
 
 // startServing records that a step adds a certificate to a listener.
@@ -27,7 +27,7 @@ func (c *Course) startServing(step int, number int32, id lb.CertificateID) {
 		c.need(step, c.importedFact(id)...)
 		c.setFacts(step, true, servedFact(number, id))
 	}
-	p.serves[id] = &Span{Since: step, Until: never}
+	p.serves[id] = &span{Since: step, Until: never}
 	p.Certificates = append(p.Certificates, shown{id, c.hostsOfCertificate(id), p.serves[id]})
 }
 

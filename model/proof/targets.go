@@ -81,7 +81,7 @@ func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []set {
 // it. The target groups of the rule that answers before exist: otherwise the plan has a fault. Those
 // that others made may have targets.
 func (c *checker) checkUnhealthy(k claim) {
-	served := func(s *Span) bool {
+	served := func(s *span) bool {
 		return !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
 			func(g lb.GroupID) bool {
 				if lb.OthersMade(g) {
@@ -91,7 +91,7 @@ func (c *checker) checkUnhealthy(k claim) {
 				return seen.Registered || seen.Ready
 			})
 	}
-	k.wrong = func(before, _ *Span) bool { return served(before) }
+	k.wrong = func(before, _ *span) bool { return served(before) }
 	if closes := k.span.Port.Closes; closes != never {
 		k.out = append(slices.Clip(k.out), closes) // a port that opens again has other requests
 	}
@@ -100,13 +100,13 @@ func (c *checker) checkUnhealthy(k claim) {
 		stays := k.span.Since == never && (!some || always && (u.Until == never ||
 			slices.ContainsFunc(k.out, func(a int) bool { return c.MustPrecede(a, u.Until) })))
 		if u.Since == never && !stays && served(u) && u.Overlaps(k.span) {
-			c.check(k, []*Span{k.span, u}, nil)
+			c.check(k, []*span{k.span, u}, nil)
 		}
 	}
 }
 
 // shares reports whether a rule sends requests to a target group.
-func shares(s *Span, g lb.GroupID) bool {
+func shares(s *span, g lb.GroupID) bool {
 	all := s.Rule.Action.Targets
 	return len(all) == 1 || slices.ContainsFunc(all, func(w lb.Weighted) bool {
 		return w.Group == g && w.Weight > 0

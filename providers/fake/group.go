@@ -29,9 +29,9 @@ type group struct {
 }
 
 // newGroup returns a target group without members.
-func newGroup(g lb.TargetGroup, o GroupOptions) *group {
+func newGroup(g lb.TargetGroup, o groupOptions) *group {
 	scheme := strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP)))
-	p := &group{checker: checker{Scheme: scheme, version: g.Version, GroupOptions: o}}
+	p := &group{checker: checker{Scheme: scheme, version: g.Version, groupOptions: o}}
 	p.members.Store(new([]*member))
 	p.SetHealth(g.Health)
 	return p

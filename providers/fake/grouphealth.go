@@ -18,8 +18,8 @@ import (
 
 // This file checks the health of targets.
 
-// GroupOptions configure the checks of a group and the departure of its members.
-type GroupOptions struct {
+// groupOptions configure the checks of a group and the departure of its members.
+type groupOptions struct {
 	Every   time.Duration // between health checks; zero stands for the interval in the settings
 	WarmUp  time.Duration // before a new member is checked, or receives requests
 	Drain   time.Duration // that requests to a member may take after it has left
@@ -33,7 +33,7 @@ type checker struct {
 	Scheme   string          // of requests to the targets
 	version  routing.Version // likewise
 	Settings atomic.Pointer[routing.HealthCheck]
-	GroupOptions
+	groupOptions
 }
 
 // watch checks a member until it leaves.

@@ -20,7 +20,7 @@ func TestMembersHaveConnectionsOnceRequestsCome(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	at := netip.MustParseAddrPort(server.Listener.Addr().String())
-	group := newGroup(lb.TargetGroup{}, GroupOptions{Drain: time.Second, Changed: new(atomic.Bool)})
+	group := newGroup(lb.TargetGroup{}, groupOptions{Drain: time.Second, Changed: new(atomic.Bool)})
 	defer group.Stop()
 	group.Set([]lb.Target{
 		{Address: at.Addr().String(), Port: int32(at.Port())},
@@ -58,7 +58,7 @@ func TestMembersHaveConnectionsOnceRequestsCome(t *testing.T) {
 // TestFirstRequestAfterAMemberLeftKeepsNoConnection covers a request that entered before its
 // member left, and is sent after it.
 func TestFirstRequestAfterAMemberLeftKeepsNoConnection(t *testing.T) {
-	group := newGroup(lb.TargetGroup{}, GroupOptions{Drain: time.Second, Changed: new(atomic.Bool)})
+	group := newGroup(lb.TargetGroup{}, groupOptions{Drain: time.Second, Changed: new(atomic.Bool)})
 	group.Set([]lb.Target{{Address: "127.0.0.1", Port: 1}})
 	m := (*group.members.Load())[0]
 	group.Set(nil)

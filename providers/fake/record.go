@@ -224,7 +224,7 @@ func (c *Cloud) wait(ctx context.Context) error {
 
 // newGroup returns a target group without members.
 func (c *Cloud) newGroup(g lb.TargetGroup) *group {
-	return newGroup(g, GroupOptions{
+	return newGroup(g, groupOptions{
 		Every: c.options.CheckEvery, WarmUp: c.options.WarmUp, Drain: c.options.Drain,
 		Checked: c.options.Serve, Here: c.here, Changed: &c.health,
 	})
