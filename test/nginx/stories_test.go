@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,6 @@ func TestStories(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, class := Cluster{}, v1alpha1.ClusterLoadBalancerClass{}
-			c.Serve("shop", "web", "api", "next", "third")
 			for _, document := range strings.Split(section(string(text), "ingress.yaml"), "\n---\n") {
 				var ing networking.Ingress
 				var other v1alpha1.ClusterLoadBalancerClass
@@ -40,6 +40,9 @@ func TestStories(t *testing.T) {
 				}
 				switch ing.Kind {
 				case "Ingress":
+					if !slices.ContainsFunc(c.Ingresses, func(i networking.Ingress) bool { return i.Namespace == ing.Namespace }) {
+						c.Serve(ing.Namespace, "web", "api", "next", "third")
+					}
 					c.Ingresses = append(c.Ingresses, ing)
 				case "ClusterLoadBalancerClass":
 					class = other
