@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,32 @@ func TestAListenerWithoutItsDefaultCertificateInTheList(t *testing.T) {
 		w.settle()
 		if _, writes := w.sim.Cost(); writes > 0 {
 			t.Errorf("it wrote again: %v", w.sim.Calls())
+		}
+	})
+}
+
+// TestTheDefaultCertificateIsListedOnce, however many others a plan attaches.
+func TestTheDefaultCertificateIsListedOnce(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		w.service("service-0", 1)
+		join := func(host string) {
+			w.named(host, w.sim.Issue(time.Now().AddDate(1, 0, 0), types.CertificateStatusIssued, host+".example.com"))
+		}
+		join("one")
+		w.settle()
+		w.sim.Forget()
+		for _, host := range []string{"two", "three", "four", "five", "six"} {
+			join(host)
+		}
+		w.settle()
+		added := 0
+		for _, c := range w.sim.Calls() {
+			if strings.HasSuffix(c.Action, "AddListenerCertificates") {
+				added++
+			}
+		}
+		if added != 6 {
+			t.Errorf("five certificates and the default one are added by %d calls", added)
 		}
 	})
 }

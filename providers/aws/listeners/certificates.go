@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -32,11 +33,34 @@ func (ls *Store) AttachCertificate(
 		return fmt.Errorf("listener %d does not exist", port)
 	}
 	if len(l.Certificates) == 1 {
-		if err := ls.listDefault(ctx, seen, l.Handle, append(slices.Clone(l.Certificates), id)); err != nil {
+		if err := ls.listDefaultOnce(ctx, seen, l.Handle, append(slices.Clone(l.Certificates), id)); err != nil {
 			return err
 		}
 	}
 	return ls.addCertificate(ctx, seen, l.Handle, id)
+}
+
+// A listing is the default certificate of a listener on its way into the list.
+type listing struct {
+	sync.Mutex
+	done bool
+}
+
+// listDefaultOnce lists the default certificate for all steps of a plan that attach others: each of them sees a listener
+// with one certificate. If somebody removes it from the list, the next plan changes the listener.
+func (ls *Store) listDefaultOnce(
+	ctx context.Context, seen *lb.Observed, listener string, all []lb.CertificateID,
+) error {
+	found, _ := ls.listings.LoadOrStore(listener+" "+string(all[0]), &listing{})
+	l := found.(*listing)
+	l.Lock()
+	defer l.Unlock()
+	if l.done {
+		return nil
+	}
+	err := ls.listDefault(ctx, seen, listener, all)
+	l.done = err == nil
+	return err
 }
 
 // listDefault adds the default certificate, the first of those of a listener, to the list if there are others. The quota
@@ -88,6 +112,7 @@ func (ls *Store) DetachCertificate(
 		Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
 	ls.full.Delete(l.Handle)
+	ls.listings.Delete(l.Handle + " " + string(id))
 	if client.HasCode(err, "CertificateNotFound") {
 		return nil
 	}

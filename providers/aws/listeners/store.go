@@ -23,6 +23,8 @@ type Store struct {
 
 	fresh client.Gates // of new listeners
 	full  sync.Map     // ARNs of listeners whose list has no room for the default certificate
+	// listings has a listing for an ARN of a listener with its default certificate.
+	listings sync.Map
 }
 
 // New returns a Store without state.
