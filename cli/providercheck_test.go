@@ -452,8 +452,8 @@ func (d deaf) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (pla
 func (d deaf) SetTargets(context.Context, lb.Key, lb.GroupID, []lb.Target) error { return nil }
 
 // TestProviderCheckOfTargetsThatAreNotReached: at a loopback address, a provider reaches targets on this
-// machine, unless the caller names another one. A load balancer of somebody else may still check the health of
-// a process that had the port of a target before.
+// machine, unless the caller names another one. Health checks of another load balancer do not count: it may still
+// check a process that had the port of a target before.
 func TestProviderCheckOfTargetsThatAreNotReached(t *testing.T) {
 	for state, args := range nightly.Cases(t, map[string][]string{"wrong": nil, "unknown": {"--target", "127.0.0.1:9"}}) {
 		t.Run(state, func(t *testing.T) {
