@@ -46,8 +46,9 @@ type listing struct {
 	done bool
 }
 
-// listDefaultOnce lists the default certificate for all steps of a plan that attach others: each of them sees a listener
-// with one certificate. If somebody removes it from the list, the next plan changes the listener.
+// listDefaultOnce lists the default certificate once for all steps of a plan that attach others, as each of them sees a
+// listener with one certificate. If the default certificate is removed from the list outside of Fairlead, the next plan
+// changes the listener, and lists it again.
 func (ls *Store) listDefaultOnce(
 	ctx context.Context, seen *lb.Observed, listener string, all []lb.CertificateID,
 ) error {
